@@ -1,0 +1,88 @@
+"""The memory contract: what is stored, asked and answered. No input or output happens here."""
+
+from syncd.memory import errors
+from syncd.memory.engine import EngineDescriptor, EngineHealth, MemoryEngine
+from syncd.memory.facets import Facet
+from syncd.memory.filters import MetaFilter
+from syncd.memory.instant import Instant
+from syncd.memory.items import (
+    Conversation,
+    Document,
+    Item,
+    Learning,
+    LearningKind,
+    Role,
+    Turn,
+    Uri,
+    load_item,
+)
+from syncd.memory.meta import ItemKind, MemoryMeta, SourceKind, SourceRef, ToolCallRef, TurnRange
+from syncd.memory.namespace import Namespace, Reach, Segment
+from syncd.memory.requests import (
+    MAX_GET_IDS,
+    MAX_STORE_MANY,
+    Bucket,
+    Citation,
+    ExplorePage,
+    ExploreRequest,
+    FetchMode,
+    FetchPage,
+    FetchRequest,
+    ForgetReport,
+    ForgetTarget,
+    GetRequest,
+    Hit,
+    ListPage,
+    ListRequest,
+    RecallAnswer,
+    RecallRequest,
+    StoreReceipt,
+    validate_many,
+)
+
+__all__ = [
+    "MAX_GET_IDS",
+    "MAX_STORE_MANY",
+    "Bucket",
+    "Citation",
+    "Conversation",
+    "Document",
+    "EngineDescriptor",
+    "EngineHealth",
+    "ExplorePage",
+    "ExploreRequest",
+    "Facet",
+    "FetchMode",
+    "FetchPage",
+    "FetchRequest",
+    "ForgetReport",
+    "ForgetTarget",
+    "GetRequest",
+    "Hit",
+    "Instant",
+    "Item",
+    "ItemKind",
+    "Learning",
+    "LearningKind",
+    "ListPage",
+    "ListRequest",
+    "MemoryEngine",
+    "MemoryMeta",
+    "MetaFilter",
+    "Namespace",
+    "Reach",
+    "RecallAnswer",
+    "RecallRequest",
+    "Role",
+    "Segment",
+    "SourceKind",
+    "SourceRef",
+    "StoreReceipt",
+    "ToolCallRef",
+    "Turn",
+    "TurnRange",
+    "Uri",
+    "errors",
+    "load_item",
+    "validate_many",
+]

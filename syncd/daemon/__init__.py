@@ -1,0 +1,1 @@
+"""When to look: watches, hints, schedules, readiness. What to do is decided in `syncd.sync`."""

@@ -1,0 +1,329 @@
+"""The pass: every trigger (start, event, timer, command, overflow) ends in this one sequence.
+
+Probe the root, forget what was left over, set the ledger right, plan, read and store, look at the
+root again, then forget. Nothing is forgotten unless the root was trusted before and after.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from threading import Event
+
+from syncd.memory import MemoryEngine
+from syncd.sources import Reading, Root, Skip, SourceUnavailable, Unreadable
+from syncd.sources.source import Source
+from syncd.sync.errors import Stopped
+from syncd.sync.ledger import Ledger
+from syncd.sync.plan import (
+    Action,
+    Examine,
+    Gone,
+    Hold,
+    LeaveOut,
+    Unseen,
+    at_or_below,
+    collapse,
+    decide,
+    plan,
+)
+from syncd.sync.push import Pusher, digest, parcel
+from syncd.sync.reconcile import agrees, reconcile
+from syncd.sync.rows import NO_LOOK, Claim, Entry, State
+from syncd.sync.tally import Tally
+
+_NOTES = 500
+_NOTHING = Claim(b"", ())
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """What a pass looks at: keys of the source, and which removals an event witnessed."""
+
+    paths: tuple[str, ...] = ("",)
+    witnessed: frozenset[str] = frozenset()
+
+    @property
+    def whole(self) -> bool:
+        return "" in self.paths
+
+    def saw_removed(self, path: str) -> bool:
+        """Whether the removal of `path`, or of a directory above it, was witnessed."""
+        if not self.witnessed:
+            return False
+        parts = path.split("/")
+        return any("/".join(parts[:n]) in self.witnessed for n in range(1, len(parts) + 1))
+
+
+WHOLE = Scope()
+
+
+@dataclass(slots=True)
+class Pass:
+    """One pass of one source. `progress` is called after each file that was examined."""
+
+    source: Source
+    ledger: Ledger
+    engine: MemoryEngine
+    hold: Hold = field(default_factory=Hold)
+    accept_deletions: bool = False
+    stop: Event = field(default_factory=Event)
+    progress: Callable[[Tally], None] = lambda tally: None
+
+    def run(self, scope: Scope = WHOLE) -> Tally:
+        """Make memory equal to the disk within `scope`; what was done, counted.
+
+        Raises SourceUnavailable (nothing was forgotten), the engine's errors (what was done is
+        written down), LedgerError and Stopped.
+        """
+        return _Run(self, scope).run()
+
+    def outlook(self) -> Tally:
+        """What a whole pass would look at, counted, with nothing read, stored or forgotten."""
+        return _Run(self, WHOLE).outlook()
+
+
+class _Run:
+    def __init__(self, order: Pass, scope: Scope) -> None:
+        self.source = order.source
+        self.ledger = order.ledger
+        self.order = order
+        self.scope = scope
+        self.tally = Tally(order.source.id)
+        self.pusher = Pusher(
+            order.source.id, order.ledger, order.engine, self.tally, order.source.filter
+        )
+        self.before: int | None = None
+        self.gone: list[Gone] = []
+        self.traces: set[tuple[int, int, int]] = set()
+        self.notes: list[Entry] = []
+
+    def run(self) -> Tally:
+        root = self.source.probe()
+        self.pusher.forget_doomed()
+        if self.scope.whole:
+            self._set_right()
+        self._trust(root)
+        for action in self._actions():
+            if self.order.stop.is_set():
+                raise Stopped
+            self._act(action)
+        self._write_notes()
+        self.pusher.flush()
+        self._part_with(root)
+        self._sign(root)
+        return self.tally
+
+    @property
+    def known(self) -> int:
+        """How many files memory held before; counted when first asked, for it reads every row."""
+        if self.before is None:
+            self.before = self.ledger.count(self.source.id)[0]
+        return self.before
+
+    def outlook(self) -> Tally:
+        self._trust(self.source.probe())
+        for action in self._actions():
+            match action:
+                case Examine():
+                    self._trace(action)
+                    self.tally.examined += 1
+                case LeaveOut():
+                    self.tally.left_out[action.reason] += 1
+                case Unseen():
+                    self.tally.unread.append(action)
+                case Gone():
+                    self.gone.append(action)
+        go, held = self._verdict()
+        self.tally.forgotten = sum(g.state != State.LEFT_OUT for g in go)
+        self.tally.held = len(held)
+        return self.tally
+
+    # -- before ------------------------------------------------------------------------------
+
+    def _set_right(self) -> None:
+        if not agrees(self.source.id, self.ledger, self.order.engine):
+            reconcile(self.source, self.ledger, self.order.engine)
+            self.pusher.forget_doomed()
+            self.before = None
+
+    def _trust(self, root: Root) -> None:
+        """SourceUnavailable when the root is not the one whose absence would mean something."""
+        if self.order.accept_deletions:
+            return
+        before = self.ledger.source(self.source.id).root
+        if before is not None and before != root and self.known:
+            self._recognise(before, root)
+        if self.source.is_empty() and self.known and not self._all_witnessed():
+            raise SourceUnavailable(
+                f"{self.source.root} is empty, but memory holds {self.known} of its files; "
+                f"if they were really removed: syncd sync --accept-deletions {self.source.id}"
+            )
+
+    def _recognise(self, before: Root, root: Root) -> None:
+        """Another directory is believed to be the same one only by what it contains."""
+        missing = sum(
+            isinstance(action, Gone) and action.state == State.HELD
+            for action in plan(
+                self.source.scan(), self.ledger.rows(self.source.id), self.source.judge
+            )
+        )
+        tolerated = 0 if before.device != root.device else self.order.hold.share * self.known
+        if missing > tolerated:
+            raise SourceUnavailable(
+                f"{self.source.root} is another directory than before, and {missing} of "
+                f"{self.known} files are not in it; if that is right: "
+                f"syncd sync --accept-deletions {self.source.id}"
+            )
+
+    def _all_witnessed(self) -> bool:
+        return all(self.scope.saw_removed(path) for path, _ in self.ledger.claims(self.source.id))
+
+    # -- during ------------------------------------------------------------------------------
+
+    def _actions(self) -> Iterator[Action]:
+        paths = ("",) if self.scope.whole else self.scope.paths
+        for path in paths:
+            yield from plan(
+                self.source.scan(path), self.ledger.rows(self.source.id, path), self.source.judge
+            )
+
+    def _act(self, action: Action) -> None:
+        match action:
+            case Examine():
+                self._trace(action)
+                self._examine(action)
+                self.order.progress(self.tally)
+            case LeaveOut():
+                self._leave_out(action)
+            case Gone():
+                self.gone.append(action)
+            case Unseen():
+                self.tally.unread.append((action.path, action.reason))
+
+    def _trace(self, action: Examine) -> None:
+        # A first pass can have met no file before, so it need not remember a hundred thousand.
+        if not self.scope.whole or self.known:
+            look = action.sighting.look
+            self.traces.add((look.inode, look.size, look.mtime_ns))
+
+    def _examine(self, action: Examine) -> None:
+        path, _, recipe = action.sighting
+        self.tally.examined += 1
+        became = self.source.read(path)
+        claim = (self.ledger.claim(self.source.id, path) if action.known else None) or _NOTHING
+        match became:
+            case Reading():
+                self._send(path, became, recipe, claim)
+            case Skip():
+                entry = Entry(
+                    path, became.look, recipe, became.settled, State.LEFT_OUT, became.reason
+                )
+                self.tally.left_out[became.reason] += 1
+                self._replace(entry, claim)
+            case Unreadable():
+                # What memory has of it stays: that it cannot be read does not make it untrue.
+                self.tally.unread.append((path, became.reason))
+                self._note(Entry(path, NO_LOOK, 0, False, State.UNREADABLE, became.reason, *claim))
+            case None if action.known:
+                self.gone.append(Gone(path, State.HELD, False, (0, 0, 0)))
+
+    def _send(self, path: str, reading: Reading, recipe: int, claim: Claim) -> None:
+        if claim.ids and claim.digest == digest(reading.items):
+            entry = Entry(path, reading.look, recipe, reading.settled, State.HELD, None, *claim)
+            self._note(entry)
+        else:
+            self.pusher.add(parcel(path, reading, recipe, claim.ids))
+
+    def _leave_out(self, action: LeaveOut) -> None:
+        self.tally.left_out[action.reason] += 1
+        claim = self.ledger.claim(self.source.id, action.path) if action.known else None
+        entry = Entry(action.path, action.look, action.recipe, True, State.LEFT_OUT, action.reason)
+        self._replace(entry, claim or _NOTHING)
+
+    def _replace(self, entry: Entry, claim: Claim) -> None:
+        """Write a row that names no items any more, dooming those that it named."""
+        if not claim.ids:
+            self._note(entry)
+            return
+        with self.ledger.transaction():
+            self.ledger.write(self.source.id, [entry])
+            self.ledger.doom_ids(self.source.id, claim.ids)
+
+    def _note(self, entry: Entry) -> None:
+        self.notes.append(entry)
+        if len(self.notes) >= _NOTES:
+            self._write_notes()
+
+    def _write_notes(self) -> None:
+        if self.notes:
+            with self.ledger.transaction():
+                self.ledger.write(self.source.id, self.notes)
+            self.notes = []
+
+    # -- after -------------------------------------------------------------------------------
+
+    def _part_with(self, root: Root) -> None:
+        """Forget what is gone, provided the root is still the one that was scanned."""
+        if self.gone:
+            if self.source.probe() != root:
+                raise SourceUnavailable(f"{self.source.root} was replaced during the pass")
+            go, held = self._verdict()
+            self.tally.held = len(held)
+            self._doom([gone.path for gone in go])
+        self.pusher.forget_doomed()
+
+    def _verdict(self) -> tuple[list[Gone], list[Gone]]:
+        return decide(
+            self.gone,
+            known=self.known,
+            hold=self.order.hold,
+            accepted=self.order.accept_deletions,
+            witnessed=self.scope.saw_removed,
+            moved=self.traces.__contains__,
+        )
+
+    def _doom(self, paths: Iterable[str]) -> None:
+        source = self.source.id
+        with self.ledger.transaction():
+            self.ledger.condemn(source, paths)
+            holding = self.ledger.condemned(source)
+            for doom in collapse(holding, lambda path: self.ledger.occupied(source, path)):
+                if doom.by_id:
+                    self.ledger.doom_ids(source, holding[doom.path])
+                else:
+                    self.ledger.doom_paths(source, [doom.path])
+            self.ledger.erase_condemned(source)
+
+    def _sign(self, root: Root) -> None:
+        """Write down what the pass found; a scoped pass only adds to it."""
+        now = time.time()
+        fields: dict[str, object] = {"last_change": now} if self.tally.changed else {}
+        if self.scope.whole:
+            state = "held" if self.tally.held else "idle"
+            reason = held_reason(self.tally.held, self.source.id) if self.tally.held else None
+            fields |= {"state": state, "reason": reason, "last_pass": now, "held": self.tally.held}
+            self.ledger.note_root(self.source.id, self.source.root, root)
+            self.tally.set_aside = self.ledger.explained(self.source.id, State.SET_ASIDE)
+            self.tally.left_out = Counter(self.ledger.reasons(self.source.id, State.LEFT_OUT))
+        if fields:
+            self.ledger.note(self.source.id, **fields)
+
+
+def held_reason(count: int, source: str) -> str:
+    """The sentence that tells what is held and how it ends."""
+    return (
+        f"{count} files are gone; nothing is forgotten until they come back "
+        f"or: syncd sync --accept-deletions {source}"
+    )
+
+
+def covered(paths: Iterable[str]) -> tuple[str, ...]:
+    """`paths` in ascending order without those that lie below another."""
+    out: list[str] = []
+    for path in sorted(set(paths), key=lambda p: p + "/" if p else ""):
+        if not out or not at_or_below(path, out[-1]):
+            out.append(path)
+    return tuple(out)

@@ -1,0 +1,126 @@
+"""A MetaFilter as a SQL condition on `items`, admitting exactly what `MetaFilter.matches` admits.
+
+One condition, the most selective, may use an index; the others are written so that SQLite
+cannot be tempted by theirs (a unary plus). Without statistics its guess would be blind.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from syncd.memory import Instant, MetaFilter, Namespace, Reach
+from syncd.memory.filters import path_prefix
+
+
+class Condition(NamedTuple):
+    """A SQL condition and the values of its placeholders."""
+
+    sql: str
+    values: tuple[Any, ...] = ()
+
+
+EVERYTHING = Condition("1")
+
+# Most selective first, as memories usually are.
+_EXACT = (
+    ("commit", "commit_hash"),
+    ("url", "url"),
+    ("thread_id", "thread_id"),
+    ("tool_call", "tool_name"),
+    ("agent_id", "agent_id"),
+)
+_BROAD = (
+    ("workspace", "workspace"),
+    ("repo", "repo"),
+    ("source_id", "source_id"),
+    ("language", "language"),
+)
+
+
+def condition(filter: MetaFilter, seq: str = "items.seq") -> Condition:
+    """`filter` as SQL; only the first part keeps its index."""
+    parts = _parts(filter, seq)
+    if not parts:
+        return EVERYTHING
+    first, *others = parts
+    free = [first.sql.replace("%", "")] + [part.sql.replace("%", "+") for part in others]
+    values = tuple(value for part in parts for value in part.values)
+    return Condition(" AND ".join(f"({sql})" for sql in free), values)
+
+
+def _parts(filter: MetaFilter, seq: str) -> list[Condition]:
+    """The conditions, most selective first; `%` stands before each column that has an index."""
+    parts = [_equal(column, getattr(filter, name)) for name, column in _EXACT]
+    if filter.turns is not None:
+        turns = (filter.turns.first, filter.turns.last)
+        parts.append(Condition("items.turns_first = ? AND items.turns_last = ?", turns))
+    # A range of turns means little outside its thread, and has no index of its own.
+    parts += [_below("file_path", filter.file_path), _below("folder", filter.folder)]
+    parts.append(_tagged(filter.tags_any, seq))
+    parts += [_equal(column, getattr(filter, name)) for name, column in _BROAD]
+    parts.append(_observed(filter.observed_after, filter.observed_before))
+    parts.append(_reach(filter.reach))
+    parts += [_among("kind", filter.kinds), _among("source_kind", filter.sources)]
+    return [part for part in parts if part is not None]
+
+
+def _equal(column: str, value: str | None) -> Condition | None:
+    return None if value is None else Condition(f"%items.{column} = ?", (value,))
+
+
+def _among(column: str, words: tuple[str, ...]) -> Condition | None:
+    if not words:
+        return None
+    return Condition(f"items.{column} IN ({_marks(words)})", tuple(str(word) for word in words))
+
+
+def _below(column: str, path: str | None) -> Condition | None:
+    """`path` itself or below it: "0" is the character after "/", so the range holds all below."""
+    if path is None:
+        return None
+    prefix = path_prefix(path)
+    return Condition(
+        f"%items.{column} >= ? AND %items.{column} < ?"
+        f" AND (+items.{column} = ? OR +items.{column} >= ?)",
+        (prefix, prefix + "0", prefix, prefix + "/"),
+    )
+
+
+def _tagged(tags: tuple[str, ...], seq: str) -> Condition | None:
+    if not tags:
+        return None
+    sql = f"%{seq} IN (SELECT tags.seq FROM tags WHERE tags.tag IN ({_marks(tags)}))"
+    return Condition(sql, tags)
+
+
+def _observed(after: Instant | None, before: Instant | None) -> Condition | None:
+    if after is None and before is None:
+        return None
+    low = divmod((after or Instant.MIN).ns, 1_000_000_000)
+    sql = "(%items.observed_s, items.observed_ns) >= (?, ?)"
+    if before is None:
+        return Condition(sql, low)
+    high = divmod(before.ns, 1_000_000_000)
+    return Condition(sql + " AND (%items.observed_s, items.observed_ns) < (?, ?)", (*low, *high))
+
+
+def _reach(reach: Reach | None) -> Condition | None:
+    if reach is None:
+        return None
+    places = [reach.at, *(reach.at.ancestors() if reach.inherit else ())]
+    paths = tuple(place.path for place in places)
+    sql = f"%items.namespace IN ({_marks(paths)})"
+    if not reach.descendants:
+        return Condition(sql, paths)
+    return _with_descendants(Condition(sql.replace("%", "+"), paths), reach.at)
+
+
+def _with_descendants(own: Condition, at: Namespace) -> Condition:
+    if at.is_root:
+        return Condition("1")
+    below = f"{own.sql} OR (+items.namespace >= ? AND +items.namespace < ?)"
+    return Condition(below, (*own.values, at.path + "/", at.path + "0"))
+
+
+def _marks(values: tuple[Any, ...]) -> str:
+    return ", ".join("?" * len(values))

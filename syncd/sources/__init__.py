@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from syncd.sources.folder import EXTRACTOR_VERSION, FolderSettings, FolderSource
+from syncd.sources.marks import MARK_FILES as RULE_FILES
 from syncd.sources.names import escape, printable, unescape
 from syncd.sources.seen import (
     Blind,
@@ -18,7 +20,11 @@ from syncd.sources.seen import (
 )
 
 __all__ = [
+    "EXTRACTOR_VERSION",
+    "RULE_FILES",
     "Blind",
+    "FolderSettings",
+    "FolderSource",
     "LeftOut",
     "Look",
     "Outcome",

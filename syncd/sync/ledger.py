@@ -36,6 +36,7 @@ class SourceRecord(NamedTuple):
     state: str
     reason: str | None
     pending: int
+    held: int
     last_pass: float | None
     last_change: float | None
 
@@ -128,7 +129,7 @@ class Ledger:
         with _translated(self.path):
             rows = self._db.execute(
                 "SELECT id, kind, place, device, inode, complete, strangers, state, reason,"
-                " pending, last_pass, last_change FROM sources ORDER BY id"
+                " pending, held, last_pass, last_change FROM sources ORDER BY id"
             ).fetchall()
         return [
             SourceRecord(id, kind, place, Root(dev, ino) if dev is not None else None, *rest)

@@ -1,0 +1,100 @@
+"""The daemon as a process: signals, readiness, watchdog pings, the rescan schedule, the end."""
+
+from __future__ import annotations
+
+import logging
+import os
+import signal
+import threading
+import time
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from syncd.daemon import notify
+from syncd.daemon.desk import Watched
+from syncd.daemon.loop import Loop
+from syncd.memory import MemoryEngine
+from syncd.sync.ledger import Ledger
+
+if TYPE_CHECKING:
+    from apscheduler.schedulers.background import BackgroundScheduler
+
+log = logging.getLogger("syncd")
+# The running batch gets this long after SIGTERM; then the process ends as if it had been killed,
+# which costs nothing but the batch (design, rule 2).
+GRACE_SECONDS = 4.0
+# A worker that shows no sign of life for so long is not reported alive to systemd.
+_SILENCE_SECONDS = 600.0
+
+
+def serve(
+    watched: Sequence[Watched], open_ledger: Callable[[], Ledger], engine: MemoryEngine
+) -> None:
+    """Keep the sources in memory until SIGTERM or SIGINT. Call from the main thread."""
+    loop = Loop(watched, open_ledger, engine, said=notify.status)
+    stop = threading.Event()
+    before = _on_signals(stop)
+    scheduler = _schedule(loop, watched)
+    worker = threading.Thread(target=loop.work, name="sync", daemon=True)
+    try:
+        loop.arm()
+        worker.start()
+        scheduler.start()
+        notify.ready(_greeting(watched))
+        log.info("%s", _greeting(watched))
+        _wait(stop, loop, worker)
+    finally:
+        notify.stopping()
+        _end(loop, worker, scheduler)
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _greeting(watched: Sequence[Watched]) -> str:
+    names = ", ".join(each.source.id for each in watched)
+    return f"watching {len(watched)} {'source' if len(watched) == 1 else 'sources'}: {names}"
+
+
+def _on_signals(stop: threading.Event) -> dict[int, Any]:
+    def on_signal(number: int, frame: object) -> None:
+        if stop.is_set():
+            os._exit(0)  # asked twice: what is written down is consistent at any instant
+        stop.set()
+
+    return {number: signal.signal(number, on_signal) for number in (signal.SIGTERM, signal.SIGINT)}
+
+
+def _schedule(loop: Loop, watched: Sequence[Watched]) -> BackgroundScheduler:
+    from apscheduler.schedulers.background import BackgroundScheduler
+
+    # The default grace of one second would drop a rescan on a busy machine, without a word.
+    scheduler = BackgroundScheduler(
+        timezone="UTC",
+        job_defaults={"coalesce": True, "max_instances": 1, "misfire_grace_time": None},
+    )
+    for each in watched:
+        scheduler.add_job(
+            loop.scan, "interval", [each.source.id], seconds=each.rescan, jitter=each.rescan / 20
+        )
+    return scheduler
+
+
+def _wait(stop: threading.Event, loop: Loop, worker: threading.Thread) -> None:
+    interval = notify.watchdog_interval()
+    while not stop.wait(interval):
+        if worker.is_alive() and (loop.idle() or time.monotonic() - loop.beat < _SILENCE_SECONDS):
+            notify.watchdog()
+
+
+def _end(loop: Loop, worker: threading.Thread, scheduler: BackgroundScheduler) -> None:
+    loop.stop()
+    if scheduler.running:
+        scheduler.shutdown(wait=False)
+    if worker.ident is not None:
+        worker.join(GRACE_SECONDS)
+    if worker.is_alive():
+        log.warning("the running batch did not end in time and is abandoned; it is repeated later")
+        logging.shutdown()
+        os._exit(0)
+    loop.close()
+    log.info("stopped")

@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 import builtins
+import json
 import sqlite3
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from syncd.engines.local import cursors, writing
+from syncd.engines.local import cursors, paging, writing
 from syncd.engines.local.database import Database
 from syncd.engines.local.descriptor import DESCRIPTOR
 from syncd.engines.local.exploring import explore
 from syncd.engines.local.faults import damaged
 from syncd.engines.local.filters import Condition, condition
+from syncd.engines.local.passages import passage_of
+from syncd.engines.local.query import Query, parse
+from syncd.engines.local.recalling import quote
 from syncd.engines.local.rows import HIT_FROM, HIT_SELECT, read_hit
+from syncd.engines.local.search import Found, Search
 from syncd.engines.local.words import INDEX_VERSION
 from syncd.memory import (
     EngineDescriptor,
@@ -37,7 +43,7 @@ from syncd.memory import (
     StoreReceipt,
     validate_many,
 )
-from syncd.memory.errors import Config, MemoryError, Unsupported
+from syncd.memory.errors import Config, MemoryError
 
 # A forget above this is split, so that readers and the write-ahead log do not suffer.
 FORGET_AT_ONCE = 5000
@@ -143,13 +149,23 @@ class LocalEngine(MemoryEngine):
         return ForgetReport(self._forget_where(condition(target.filter)))
 
     def fetch(self, request: FetchRequest) -> FetchPage:
+        """Ranked hits with their passages; what is stored between two pages comes on none."""
         self.descriptor.ensure_mode(request.mode)
         request.validate()
-        raise Unsupported("not yet")
+        query = parse(request.query)
+        with self._database.reading() as connection:
+            bound = self._bound("fetch", request.filter, request.mode.value, request.query)
+            past = paging.read(request.cursor, bound) or paging.start(writing.next_seq(connection))
+            search = Search(connection, query, condition(request.filter), past.top)
+            page, more = paging.turn(search.run(), past, request.limit)
+            hits = self._read(connection, page, query)
+        return FetchPage(tuple(hits), paging.write(past.after(page), bound) if more else None)
 
     def recall(self, request: RecallRequest) -> RecallAnswer:
+        """Quotes the best passages; `instructions` cannot steer a quotation and are not used."""
         request.validate()
-        raise Unsupported("not yet")
+        asked = FetchRequest(request.question, filter=request.filter, limit=request.limit)
+        return quote(self.fetch(asked).hits)
 
     def close(self) -> None:
         self._database.close()
@@ -166,6 +182,19 @@ class LocalEngine(MemoryEngine):
             forgotten += gone
             if gone < FORGET_AT_ONCE:
                 return forgotten
+
+    def _read(
+        self, connection: sqlite3.Connection, page: Sequence[Found], query: Query
+    ) -> builtins.list[Hit]:
+        """The hits of `page`, in its order."""
+        rows = connection.execute(
+            f"SELECT items.seq, {HIT_SELECT} FROM {HIT_FROM}"
+            " WHERE items.seq IN (SELECT value FROM json_each(?))",
+            (json.dumps([found.seq for found in page]),),
+        )
+        by_seq = {row[0]: row[1:] for row in rows}
+        hits = [replace(self._hit(by_seq[seq]), score=score) for seq, score in page]
+        return [replace(hit, passage=passage_of(hit.text, query.words)) for hit in hits]
 
     def _bound(self, operation: str, filter: MetaFilter, *parts: str) -> bytes:
         return cursors.question(self._memory_id, operation, filter.as_json(), *parts)

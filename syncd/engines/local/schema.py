@@ -31,6 +31,7 @@ META_COLUMNS = (
     "tags",
 )
 SEARCH_COLUMNS = ("title", "names", "body", "parts")
+RANK = "bm25(search, 6.0, 4.0, 1.0, 1.0)"
 
 _ITEMS = """
 CREATE TABLE items (
@@ -85,7 +86,6 @@ _FIRST = (
     " WITHOUT ROWID",
     "CREATE TABLE facts (name TEXT PRIMARY KEY, value) WITHOUT ROWID",
     _SEARCH,
-    "INSERT INTO search(search, rank) VALUES ('rank', 'bm25(6.0, 4.0, 1.0, 1.0)')",
     "INSERT INTO facts VALUES ('memory_id', randomblob(16))",
     "CREATE INDEX items_source ON items(source_id)",
     # The source is in it so that a prefix of one source is decided without reading the rows.

@@ -14,8 +14,9 @@ from typing import NamedTuple
 INDEX_VERSION = 1
 
 # Words whose script writes no spaces, which the tokenizer would keep as one token.
-_UNSPACED = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uac00-\ud7af\U00020000-\U0003134f"
-_UNSPACED_RUN = re.compile(f"[{_UNSPACED}]+")
+UNSPACED = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uac00-\ud7af\U00020000-\U0003134f"
+_UNSPACED_RUN = re.compile(f"[{UNSPACED}]+")
+_BESIDE = re.compile(f"(?<=[{UNSPACED}])[A-Za-z0-9]+|[A-Za-z0-9]+(?=[{UNSPACED}])")
 _WORD = re.compile(r"[A-Za-z0-9]+")
 _PIECE = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
 _LONGEST_WORD = 60
@@ -79,6 +80,11 @@ def exact_name(words: Iterable[str]) -> str:
     return "def0" + "".join(words).lower()
 
 
+def spelt_name(name: str) -> str:
+    """One token for a defined name with its underscores, so that the spelling asked for leads."""
+    return "def1" + re.sub(r"[^\w]|_", lambda gap: "0" if gap[0] == "_" else "", name).lower()
+
+
 def unspaced_runs(text: str) -> list[str]:
     """The runs of `text` in scripts without spaces."""
     return [] if text.isascii() else _UNSPACED_RUN.findall(text)
@@ -89,8 +95,9 @@ def _parts(title: str, text: str) -> Iterator[str]:
         for word in dict.fromkeys(_WORD.findall(source)):
             yield from pieces(word)
     for source in (title, text):
-        for run in dict.fromkeys(unspaced_runs(source)):
-            yield bigrams(run)
+        if not source.isascii():
+            yield from dict.fromkeys(_BESIDE.findall(source))
+            yield from map(bigrams, dict.fromkeys(unspaced_runs(source)))
 
 
 def _names(text: str, language: str | None, mime: str | None) -> Iterator[str]:
@@ -113,6 +120,7 @@ def _of_name(name: str) -> Iterator[str]:
     words = re.findall(r"[^\W_]+", name)
     if not words:
         return
+    yield spelt_name(name)
     yield exact_name(words)
     yield name
     yield from (piece for word in words for piece in pieces(word))

@@ -48,6 +48,7 @@ _CHECKS: Mapping[str, Callable[[Trial], None]] = MappingProxyType(
         "forgets_refused": forgetting.forgets_refused,
         "forget_ids": forgetting.forget_ids,
         "forget_filter": forgetting.forget_filter,
+        "forget_fields": forgetting.forget_fields,
     }
 )
 _CLEAN_UP = "clean_up"

@@ -57,6 +57,17 @@ def forget_filter(trial: Trial) -> None:
     require_same("rest forgotten", trial.forgotten(filter=trial.only(thread_id="forget")), 3)
 
 
+def forget_fields(trial: Trial) -> None:
+    """A filter on each single field forgets what it lists, no more and no less."""
+    left = trial.ids() | set(trial.specimens.values())
+    for case in specimens.cases(trial.workspace):
+        carriers = {trial.specimens[item.render_text()] for item in case.carriers}
+        gone = trial.forgotten(filter=case.filters[0])
+        require_same(f"items forgotten by {case.field}", gone, len(carriers))
+        left -= carriers
+        trial.require_listed(trial.base, left, f"after a forget by {case.field}, the run")
+
+
 def clean_up(trial: Trial) -> None:
     """Forgetting the run's workspace leaves nothing of the run."""
     trial.forgotten(filter=trial.base)

@@ -62,29 +62,26 @@ def replay(trial: Trial) -> None:
 
 def store_many(trial: Trial) -> None:
     """Receipts in item order, repeats are replays, and everything lists on return."""
-    first, second, third = (
-        specimens.document(trial.workspace, f"batch {n}", thread_id="batch") for n in range(3)
-    )
-    seen_later = replace(first, meta=replace(first.meta, observed_at=_LATER))
-    batch: list[Item] = [first, second, seen_later, third]
+    before = trial.ids()
+    a, b, c = (specimens.document(trial.workspace, f"batch {n}") for n in range(3))
+    a_later = replace(a, meta=replace(a.meta, observed_at=_LATER))
+    batch: list[Item] = [b, a, a_later, c]
     receipts = trial.engine.store_many(batch)
-    hits = {hit.id: hit for hit in trial.listed(trial.only(thread_id="batch"))}
+    texts = {hit.id: hit.text for hit in trial.listed(trial.base)}
     replays = [receipt.replayed for receipt in receipts]
     require_same("replays in a batch", replays, [False, False, True, False])
-    listed = [hits[receipt.id].text for receipt in receipts if receipt.id in hits]
+    listed = [texts.get(receipt.id) for receipt in receipts]
     require_same("texts by receipt", listed, [item.render_text() for item in batch])
-    require_same("items listed", len(hits), 3)
+    require_same("items more than before", len(texts.keys() - before), 3)
     again = [StoreReceipt(receipt.id, replayed=True) for receipt in receipts]
     require_same("the batch stored again", trial.engine.store_many(batch), again)
-    trial.require_listed(trial.only(thread_id="batch"), set(hits), "after a repeat, the batch")
+    trial.require_listed(trial.base, set(texts), "after a repeated batch, the run")
 
 
 def batches_refused(trial: Trial) -> None:
     """An empty batch, one of 101 and one with an invalid item are refused whole."""
-    valid = [
-        specimens.document(trial.workspace, f"refused {n}", thread_id="refused")
-        for n in range(MAX_STORE_MANY + 1)
-    ]
+    before = trial.ids()
+    valid = [specimens.document(trial.workspace, f"refused {n}") for n in range(MAX_STORE_MANY + 1)]
     blank = replace(valid[1], body=" \n")
     with refused("an empty batch"):
         trial.engine.store_many([])
@@ -92,12 +89,13 @@ def batches_refused(trial: Trial) -> None:
         trial.engine.store_many(valid)
     with refused("a batch with an invalid item"):
         trial.engine.store_many([valid[0], blank, valid[2]])
-    trial.require_listed(trial.only(thread_id="refused"), set(), "after refusals, the run")
+    trial.require_listed(trial.base, before, "after refused batches, the run")
 
 
 def items_refused(trial: Trial) -> None:
     """What `validate()` refuses, `store` refuses, and nothing is written."""
-    meta = MemoryMeta(workspace=trial.workspace, thread_id="invalid")
+    before = trial.ids()
+    meta = MemoryMeta(workspace=trial.workspace)
     fact = LearningKind.FACT
     invalid: dict[str, Item] = {
         "a blank document": Document(" \u2003\n", meta=meta),
@@ -112,7 +110,7 @@ def items_refused(trial: Trial) -> None:
     for what, item in invalid.items():
         with refused(what):
             trial.engine.store(item)
-    trial.require_listed(trial.only(thread_id="invalid"), set(), "after refusals, the run")
+    trial.require_listed(trial.base, before, "after refused items, the run")
 
 
 def get(trial: Trial) -> None:

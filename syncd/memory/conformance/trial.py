@@ -15,6 +15,7 @@ from syncd.memory.engine import MemoryEngine
 from syncd.memory.errors import InvalidRequest, MemoryError
 from syncd.memory.filters import MetaFilter
 from syncd.memory.items import Item, Learning
+from syncd.memory.meta import MemoryMeta
 from syncd.memory.requests import (
     MAX_STORE_MANY,
     FetchMode,
@@ -93,9 +94,10 @@ class Trial:
 
     @cached_property
     def specimens(self) -> dict[str, str]:
-        """The ids of the stored specimens of every filter field, by their titles."""
+        """The ids of the stored specimens of every filter field, by their texts."""
         items = [item for case in specimens.cases(self.workspace) for item in case.items]
-        return {titled(item): id for item, id in zip(items, self.store_all(items), strict=True)}
+        ids = self.store_all(items)
+        return {item.render_text(): id for item, id in zip(items, ids, strict=True)}
 
     @cached_property
     def nodes(self) -> dict[str, str]:
@@ -137,6 +139,10 @@ class Trial:
         target = ForgetTarget(filter=filter) if filter is not None else ForgetTarget(ids=ids)
         return self.engine.forget(target).forgotten
 
+    def ids(self) -> set[str]:
+        """The ids of everything that the run has in memory."""
+        return {hit.id for hit in self.listed(self.base)}
+
     def require_listed(self, filter: MetaFilter, wanted: set[str], what: str) -> None:
         """Fails unless a listing holds exactly the items with the ids `wanted`, each once."""
         ids = [hit.id for hit in self.listed(filter)]
@@ -173,15 +179,12 @@ def _paged(
         seen.add(cursor)
 
 
-def titled(item: Item) -> str:
-    """What tells the items of a run apart in messages: the text as it is read back."""
-    return item.render_text()
-
-
 def require_hit(hit: Hit, item: Item, what: str) -> None:
     """Fails unless `hit` is `item` read back whole; `observed_at` included."""
     require_same(f"{what}: kind", hit.kind, item.kind)
     require_same(f"{what}: text", hit.text, item.render_text())
-    require_same(f"{what}: metadata", hit.meta, item.meta)
+    for name in MemoryMeta.__slots__:
+        got, wanted = getattr(hit.meta, name), getattr(item.meta, name)
+        require_same(f"{what}: metadata: {name}", got, wanted)
     confidence = item.confidence if isinstance(item, Learning) else None
     require_same(f"{what}: confidence", hit.confidence, confidence)

@@ -119,10 +119,13 @@ class Ledger:
     def number(self, source: str) -> int:
         """The row number of a source, given to it when it is first met."""
         if source not in self._numbers:
+            query = "SELECT number FROM sources WHERE id = ?"
             with _translated(self.path):
-                self._db.execute("INSERT OR IGNORE INTO sources(id) VALUES (?)", (source,))
-                row = self._db.execute("SELECT number FROM sources WHERE id = ?", (source,))
-                self._numbers[source] = row.fetchone()[0]
+                row = self._db.execute(query, (source,)).fetchone()
+                if row is None:
+                    self._db.execute("INSERT INTO sources(id) VALUES (?)", (source,))
+                    row = self._db.execute(query, (source,)).fetchone()
+                self._numbers[source] = row[0]
         return self._numbers[source]
 
     def sources(self) -> list[SourceRecord]:

@@ -9,7 +9,10 @@ from __future__ import annotations
 import logging
 import threading
 import time
+from collections import deque
 from collections.abc import Callable, Sequence
+from concurrent.futures import Future
+from dataclasses import dataclass, field
 
 from syncd.daemon.desk import Desk, Patience, Watched
 from syncd.daemon.hints import Hint
@@ -18,12 +21,22 @@ from syncd.memory.errors import MemoryError, Unauthorized
 from syncd.sources import SourceUnavailable
 from syncd.sync.errors import LedgerDamaged, LedgerError, Stopped
 from syncd.sync.ledger import Ledger
-from syncd.sync.passes import Pass, Scope, held_reason
+from syncd.sync.passes import WHOLE, Pass, Scope, held_reason
 from syncd.sync.tally import Tally
 
 log = logging.getLogger("syncd")
 # A pass that is under way longer than this says so in `status`.
 _TELL_AFTER = 2.0
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """A whole pass that somebody waits for; it goes before everything that merely falls due."""
+
+    source: str
+    accept_deletions: bool = False
+    dry_run: bool = False
+    done: Future[Tally] = field(default_factory=Future)
 
 
 class Loop:
@@ -41,6 +54,7 @@ class Loop:
         self._engine = engine
         self._said = said
         self._changed = threading.Condition()
+        self._orders: deque[Order] = deque()
         self._desks = [Desk(each, self._hear) for each in watched]
         self._states: dict[str, tuple[str, str | None]] = {}
         self._engine_patience = Patience(300.0)
@@ -64,6 +78,18 @@ class Loop:
                 if desk.source.id == source:
                     desk.scan_later(time.monotonic())
             self._changed.notify()
+
+    def names(self) -> list[str]:
+        """The ids of the sources."""
+        with self._changed:
+            return sorted(desk.source.id for desk in self._desks)
+
+    def place(self, order: Order) -> Future[Tally]:
+        """Have a pass made whose scan begins after this call; the tally, or what stopped it."""
+        with self._changed:
+            self._orders.append(order)
+            self._changed.notify()
+        return order.done
 
     def stop(self) -> None:
         """End after the batch that is under way. Safe to call from a signal handler's thread."""
@@ -93,13 +119,20 @@ class Loop:
         """Run passes until `stop`; the body of the worker thread."""
         while not self.stop_event.is_set():
             taken = self._wait()
-            if taken is not None:
+            if isinstance(taken, Order):
+                self._carry_out(taken)
+            elif taken is not None:
                 self._attend(*taken)
+        with self._changed:
+            for order in self._orders:
+                order.done.cancel()
 
-    def _wait(self) -> tuple[Desk, Scope] | None:
+    def _wait(self) -> Order | tuple[Desk, Scope] | None:
         """The next piece of work; None after a wake-up that brought none."""
         with self._changed:
             self.beat = now = time.monotonic()
+            if self._orders:
+                return self._orders.popleft()
             if now >= self._engine_from:
                 for desk in self._desks:
                     scope = desk.take(now)
@@ -114,25 +147,48 @@ class Loop:
                 self._changed.wait(wait)
         return None
 
-    def _attend(self, desk: Desk, scope: Scope) -> None:
+    def _carry_out(self, order: Order) -> None:
+        desk = next(desk for desk in self._desks if desk.source.id == order.source)
+        outcome = self._look_ahead(desk) if order.dry_run else self._attend(desk, WHOLE, order)
+        if isinstance(outcome, Tally):
+            order.done.set_result(outcome)
+        else:
+            order.done.set_exception(outcome)
+
+    def _look_ahead(self, desk: Desk) -> Tally | Exception:
+        try:
+            return self._pass(desk).outlook()
+        except (SourceUnavailable, LedgerError) as error:
+            return error
+
+    def _attend(self, desk: Desk, scope: Scope, order: Order | None = None) -> Tally | Exception:
+        """Make one pass; what stopped it is dealt with here, and handed to whoever waits."""
         try:
             if scope.whole:
                 desk.arm()
-            tally = self._pass(desk).run(scope)
+            work = self._pass(desk)
+            work.accept_deletions = order is not None and order.accept_deletions
+            tally = work.run(scope)
             self._settle(desk, scope, tally)
-        except Stopped:
-            log.info("%s: stopped before the pass was done", desk.source.id)
-        except SourceUnavailable as error:
-            self._put_off(desk, scope, "unavailable", error.reason, desk.patience.next())
-        except MemoryError as error:
-            self._rest_engine(desk, scope, error)
-        except LedgerError as error:
-            self._mend_ledger(desk, scope, error)
-        except Exception as error:
-            # One hostile file must not end the daemon, whatever it is that it breaks.
-            log.exception("%s: a pass failed for a reason that syncd does not know", desk.source.id)
-            reason = f"internal error: {type(error).__name__}"
-            self._put_off(desk, scope, "failing", reason, desk.patience.next())
+        except Exception as error:  # noqa: BLE001 - one hostile file must not end the daemon
+            self._deal_with(desk, scope, error)
+            return error
+        return tally
+
+    def _deal_with(self, desk: Desk, scope: Scope, error: Exception) -> None:
+        match error:
+            case Stopped():
+                log.info("%s: stopped before the pass was done", desk.source.id)
+            case SourceUnavailable():
+                self._put_off(desk, scope, "unavailable", error.reason, desk.patience.next())
+            case MemoryError():
+                self._rest_engine(desk, scope, error)
+            case LedgerError():
+                self._mend_ledger(desk, scope, error)
+            case _:
+                log.error("%s: a pass broke off", desk.source.id, exc_info=error)
+                reason = f"internal error: {type(error).__name__}"
+                self._put_off(desk, scope, "failing", reason, desk.patience.next())
 
     def _pass(self, desk: Desk) -> Pass:
         started = time.monotonic()

@@ -7,13 +7,18 @@ import os
 import signal
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import CancelledError
+from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from syncd.daemon import notify
+from syncd.daemon.control import ControlServer, Refused, socket_path
 from syncd.daemon.desk import Watched
-from syncd.daemon.loop import Loop
+from syncd.daemon.loop import Loop, Order
 from syncd.memory import MemoryEngine
+from syncd.sources import SourceUnavailable
 from syncd.sync.ledger import Ledger
 
 if TYPE_CHECKING:
@@ -28,15 +33,17 @@ _SILENCE_SECONDS = 600.0
 
 
 def serve(
-    watched: Sequence[Watched], open_ledger: Callable[[], Ledger], engine: MemoryEngine
+    watched: Sequence[Watched], open_ledger: Callable[[], Ledger], engine: MemoryEngine, state: Path
 ) -> None:
     """Keep the sources in memory until SIGTERM or SIGINT. Call from the main thread."""
     loop = Loop(watched, open_ledger, engine, said=notify.status)
+    control = ControlServer(socket_path(state), partial(answer, loop))
     stop = threading.Event()
     before = _on_signals(stop)
     scheduler = _schedule(loop, watched)
     worker = threading.Thread(target=loop.work, name="sync", daemon=True)
     try:
+        control.start()
         loop.arm()
         worker.start()
         scheduler.start()
@@ -45,9 +52,38 @@ def serve(
         _wait(stop, loop, worker)
     finally:
         notify.stopping()
+        control.close()
         _end(loop, worker, scheduler)
         for number, handler in before.items():
             signal.signal(number, handler)
+
+
+def answer(loop: Loop, request: Mapping[str, Any]) -> dict[str, Any]:
+    """What the daemon replies to `sync`: a tally for each source, or what stopped its pass."""
+    if request.get("ask") != "sync":
+        raise Refused(f"the daemon does not know how to {request.get('ask')}")
+    names = request.get("sources") or loop.names()
+    unknown = sorted(set(names) - set(loop.names()))
+    if unknown:
+        raise Refused(f"the running daemon does not know {', '.join(unknown)}: restart it")
+    orders = [
+        Order(name, bool(request.get("accept_deletions")), bool(request.get("dry_run")))
+        for name in names
+    ]
+    for order in orders:
+        loop.place(order)
+    return {"sources": [_result(order) for order in orders]}
+
+
+def _result(order: Order) -> dict[str, Any]:
+    try:
+        return order.done.result().as_json()
+    except CancelledError:
+        raise Refused("the daemon is stopping") from None
+    except SourceUnavailable as error:
+        return {"source": order.source, "unavailable": error.reason, "in_step": False}
+    except Exception as error:
+        raise Refused(f"{order.source}: {error}") from error
 
 
 def _greeting(watched: Sequence[Watched]) -> str:

@@ -157,6 +157,7 @@ def _default(written: Any) -> Any:
 class Model(BaseModel):
     model_config = ConfigDict(
         frozen=True,
+        defer_build=True,
         extra="forbid",
         strict=True,
         arbitrary_types_allowed=True,

@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 from syncd.sources import Root
 from syncd.sync.errors import LedgerDamaged, LedgerUnavailable
-from syncd.sync.rows import Claim, Entry, Row, State
+from syncd.sync.rows import Claim, Entry, Row, State, signed
 from syncd.sync.schema import APPLICATION_ID, SCHEMA, VERSION
 
 _ROW = "path, size, mtime_ns, ctime_ns, inode, recipe, settled AND state <> 3, state"
@@ -47,11 +47,6 @@ class Doomed(NamedTuple):
     number: int
     id: str | None
     path: str | None
-
-
-def _signed(value: int) -> int:
-    """SQLite's integers are signed 64-bit, inode numbers and far-off times need not be."""
-    return (value + 2**63) % 2**64 - 2**63
 
 
 class Ledger:
@@ -135,7 +130,7 @@ class Ledger:
                 " pending, held, last_pass, last_change FROM sources ORDER BY id"
             ).fetchall()
         return [
-            SourceRecord(id, kind, place, Root(dev, ino) if dev is not None else None, *rest)
+            SourceRecord(id, kind, place, _root(dev, ino), *rest)
             for id, kind, place, dev, ino, *rest in rows
         ]
 
@@ -156,7 +151,7 @@ class Ledger:
             )
 
     def note_root(self, source: str, place: str, root: Root) -> None:
-        self.note(source, place=place, device=_signed(root.device), inode=_signed(root.inode))
+        self.note(source, place=place, device=signed(root.device), inode=signed(root.inode))
 
     # -- rows ------------------------------------------------------------------------------
 
@@ -245,7 +240,7 @@ class Ledger:
             " settled, state, reason, digest, ids) VALUES (?,?,?,?,?,?,?,?,?,?,?,?)",
             (
                 (
-                    *(number, e.path, *map(_signed, e.look), e.recipe, e.settled),
+                    *(number, e.path, *map(signed, e.look), e.recipe, e.settled),
                     *(e.state, e.reason, e.digest, json.dumps(e.ids)),
                 )
                 for e in entries
@@ -276,8 +271,9 @@ class Ledger:
         """Make rows say that memory lacks their items, so that the next pass sends them again."""
         number = self.number(source)
         self._db.executemany(
-            "UPDATE rows SET settled = 0, digest = x'', ids = '[]' WHERE source = ? AND path = ?",
-            ((number, path) for path in paths),
+            "UPDATE rows SET settled = 0, state = ?, digest = x'', ids = '[]'"
+            " WHERE source = ? AND path = ?",
+            ((State.LOST, number, path) for path in paths),
         )
 
     def forget_source(self, source: str) -> None:
@@ -311,6 +307,12 @@ class Ledger:
         """Strike out what has been forgotten."""
         with self.transaction():
             self._db.executemany("DELETE FROM doomed WHERE number = ?", ((n,) for n in numbers))
+
+
+def _root(device: int | None, inode: int | None) -> Root | None:
+    if device is None or inode is None:
+        return None
+    return Root(device % 2**64, inode % 2**64)
 
 
 def _range(path: str) -> tuple[str, tuple[str, ...]]:

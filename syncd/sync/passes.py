@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from threading import Event
 
 from syncd.memory import MemoryEngine
-from syncd.sources import Reading, Root, Skip, SourceUnavailable, Unreadable
+from syncd.sources import Reading, Root, Skip, SourceUnavailable, Unreadable, escape
 from syncd.sources.source import Source
 from syncd.sync.errors import Stopped
 from syncd.sync.ledger import Ledger
@@ -31,7 +31,7 @@ from syncd.sync.plan import (
 )
 from syncd.sync.push import Pusher, digest, parcel
 from syncd.sync.reconcile import agrees, reconcile
-from syncd.sync.rows import NO_LOOK, Claim, Entry, State
+from syncd.sync.rows import NO_LOOK, Claim, Entry, State, kept
 from syncd.sync.tally import Tally
 
 _NOTES = 500
@@ -137,7 +137,7 @@ class _Run:
                 case Gone():
                     self.gone.append(action)
         go, held = self._verdict()
-        self.tally.forgotten = sum(g.state != State.LEFT_OUT for g in go)
+        self.tally.forgotten = sum(g.state in (State.HELD, State.UNREADABLE) for g in go)
         self.tally.held = len(held)
         return self.tally
 
@@ -206,7 +206,7 @@ class _Run:
     def _trace(self, action: Examine) -> None:
         # A first pass can have met no file before, so it need not remember a hundred thousand.
         if not self.scope.whole or self.known:
-            look = action.sighting.look
+            look = kept(action.sighting.look)
             self.traces.add((look.inode, look.size, look.mtime_ns))
 
     def _examine(self, action: Examine) -> None:
@@ -290,7 +290,8 @@ class _Run:
         with self.ledger.transaction():
             self.ledger.condemn(source, paths)
             holding = self.ledger.condemned(source)
-            for doom in collapse(holding, lambda path: self.ledger.occupied(source, path)):
+            root = escape(self.source.root)
+            for doom in collapse(holding, lambda path: self.ledger.occupied(source, path), root):
                 if doom.by_id:
                     self.ledger.doom_ids(source, holding[doom.path])
                 else:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from syncd.sources import Blind, LeftOut, Look, Seen, Sighting
-from syncd.sync.rows import NO_LOOK, Row, State
+from syncd.sync.rows import NO_LOOK, Row, State, kept
 
 Judge = Callable[[Sighting], str | None]
 
@@ -77,8 +77,10 @@ def plan(seen: Iterable[Seen], rows: Iterable[Row], judge: Judge) -> Iterator[Ac
             same, row = row, next(pending, None)
         if type(sight) is Sighting:
             # The line that an unchanged tree runs through, once a file.
-            if same and same[1:5] == sight[1] and same[5] == sight[2] and same[6]:
-                continue
+            if same and same[5] == sight[2] and same[6]:
+                look = same[1:5]
+                if look == sight[1] or look == kept(sight[1]):
+                    continue
             yield _deal_with(sight, same, judge)
         elif isinstance(sight, LeftOut):
             absence.exclude(path)
@@ -155,7 +157,7 @@ def decide(
     inferred: list[Gone] = []
     for path in gone:
         certain = (
-            path.state in (State.LEFT_OUT, State.SET_ASIDE)
+            path.state not in (State.HELD, State.UNREADABLE)
             or path.excluded
             or witnessed(path.path)
             or moved(path.trace)
@@ -173,11 +175,12 @@ class Doom(NamedTuple):
     by_id: bool
 
 
-def collapse(paths: Iterable[str], occupied: Callable[[str], bool]) -> Iterator[Doom]:
+def collapse(paths: Iterable[str], occupied: Callable[[str], bool], root: str) -> Iterator[Doom]:
     """The fewest forgets that cover `paths` and hit nothing that memory keeps.
 
     `occupied(path)` says whether memory keeps anything at or below `path`. A path that is itself
-    occupied (a file that became a directory) goes by id, since filters are prefixes.
+    occupied (a file that became a directory) goes by id, since filters are prefixes. Nothing that
+    lies above `root`, where the relative paths begin, is ever forgotten whole.
     """
     empty: dict[str, bool] = {}
 
@@ -188,7 +191,7 @@ def collapse(paths: Iterable[str], occupied: Callable[[str], bool]) -> Iterator[
 
     covered: set[str] = set()
     for path in sorted(paths):
-        tops = list(_tops(path))
+        tops = [top for top in _tops(path) if top[:1] != "/" or not at_or_below(root, top)]
         if not covered.isdisjoint(tops):
             continue
         top = next(filter(free, tops), None)

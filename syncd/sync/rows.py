@@ -16,6 +16,7 @@ class State(IntEnum):
     SET_ASIDE = 2
     UNREADABLE = 3
     CONDEMNED = 4  # only within the transaction that forgets it
+    LOST = 5  # memory was found to lack its items
 
 
 class Row(NamedTuple):
@@ -56,3 +57,13 @@ class Claim(NamedTuple):
 
 
 NO_LOOK = Look(0, 0, 0, 0)
+
+
+def signed(value: int) -> int:
+    """SQLite's integers are signed 64-bit, inode numbers and far-off times need not be."""
+    return (value + 2**63) % 2**64 - 2**63
+
+
+def kept(look: Look) -> Look:
+    """A look as a row has it."""
+    return Look(*map(signed, look))

@@ -140,13 +140,15 @@ def _read_regular(path: str, limit: int) -> tuple[bytes, Look, bool] | None:
         if error.errno in _NOT_A_FILE:
             return None
         raise
-    with open(handle, "rb", buffering=0) as file:
+    try:
         now = time.time_ns()
         status = os.fstat(handle)
         if not stat.S_ISREG(status.st_mode):
             return None
         look = look_of(status)
-        return _read_all(file.fileno(), limit + 1), look, is_settled(look, now)
+        return _read_all(handle, limit + 1), look, is_settled(look, now)
+    finally:
+        os.close(handle)
 
 
 def _read_all(handle: int, limit: int) -> bytes:

@@ -73,12 +73,19 @@ class Ledger:
     def read(cls, directory: Path) -> Ledger | None:
         """The ledger for looking only, or None when there is none yet."""
         path = directory / "ledger.db"
-        if not path.exists():
-            return None
         with _translated(path):
+            if not path.exists():
+                return None
             db = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True, timeout=5)
-            db.execute("SELECT 1 FROM sources LIMIT 1").fetchone()
-        return cls(path, db)
+            try:
+                made = _is_made(db, path)
+            except BaseException:
+                db.close()
+                raise
+        if made:
+            return cls(path, db)
+        db.close()
+        return None
 
     @classmethod
     def _connect(cls, path: Path) -> Ledger:
@@ -105,6 +112,7 @@ class Ledger:
                 yield
                 self._db.execute("COMMIT")
             except BaseException:
+                self._numbers.clear()  # one may have been given out just now
                 if self._db.in_transaction:  # SQLite ends it by itself when the disk is full
                     self._db.execute("ROLLBACK")
                 raise
@@ -324,16 +332,26 @@ def _range(path: str) -> tuple[str, tuple[str, ...]]:
 
 
 def _prepare(db: sqlite3.Connection, path: Path) -> None:
+    made = _is_made(db, path)  # asked first: what is not ours is not touched either
     db.execute("PRAGMA journal_mode = WAL")
     db.execute("PRAGMA synchronous = NORMAL")
-    version = db.execute("PRAGMA user_version").fetchone()[0]
-    if version == 0:
+    if not made:
         db.executescript(f"BEGIN IMMEDIATE; {SCHEMA} COMMIT;")
         return
-    owner = db.execute("PRAGMA application_id").fetchone()[0]
     check = db.execute("PRAGMA quick_check(1)").fetchone()[0]
-    if version != VERSION or owner != APPLICATION_ID or check != "ok":
-        raise LedgerDamaged(path, check if check != "ok" else f"version {version} is not known")
+    if check != "ok":
+        raise LedgerDamaged(path, check)
+
+
+def _is_made(db: sqlite3.Connection, path: Path) -> bool:
+    """Whether there is a ledger in the file and not nothing yet; LedgerDamaged for all else."""
+    version = db.execute("PRAGMA user_version").fetchone()[0]
+    owner = db.execute("PRAGMA application_id").fetchone()[0]
+    if (version, owner) == (VERSION, APPLICATION_ID):
+        return True
+    if db.execute("SELECT 1 FROM sqlite_schema LIMIT 1").fetchone() or version or owner:
+        raise LedgerDamaged(path, f"no ledger of this version (version {version} of {owner:#x})")
+    return False
 
 
 @contextlib.contextmanager

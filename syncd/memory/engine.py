@@ -159,14 +159,16 @@ class MemoryEngine(ABC):
 
     def _everything(self, filter: MetaFilter) -> Iterator[Hit]:
         cursor: str | None = None
+        seen: set[str] = set()
         while True:
             page = self.list(ListRequest(filter, _PAGE, cursor))
             yield from page.items
-            if page.next_cursor is None:
-                return
-            if page.next_cursor == cursor:
-                raise Engine("a listing repeated its cursor, so that it would never end")
             cursor = page.next_cursor
+            if cursor is None:
+                return
+            if cursor in seen:
+                raise Engine("a listing repeated a cursor, so that it would never end")
+            seen.add(cursor)
 
     def close(self) -> None:  # noqa: B027 - most engines hold something, but need not
         """Release what the engine holds; it is not used afterwards."""

@@ -211,6 +211,8 @@ Item = Document | Conversation | Learning
 
 def load_item(data: Mapping[str, Any]) -> Item:
     """The item of a wire object; InvalidRequest for an unknown type or a field of a wrong type."""
+    if not isinstance(data, Mapping):
+        raise InvalidRequest("an item must be an object")
     kind = word(ItemKind, data.get("type"), "item type")
     meta = MemoryMeta.from_json(mapping(data, "meta") or {})
     if kind is ItemKind.DOCUMENT:
@@ -230,6 +232,8 @@ def _body(data: Mapping[str, Any]) -> str | Uri:
     body = mapping(data, "body")
     if body is None:
         raise InvalidRequest("body is missing")
+    if "uri" in body and "text" in body:
+        raise InvalidRequest("body has either a text or a uri")
     uri = text(body, "uri")
     return Uri(uri) if uri is not None else required_text(body, "text")
 
@@ -263,4 +267,7 @@ def _confidence(data: Mapping[str, Any]) -> float:
     value = data.get("confidence")
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise InvalidRequest("confidence must be a number")
-    return float(value)
+    try:
+        return float(value)
+    except OverflowError:
+        raise InvalidRequest("confidence is out of range") from None

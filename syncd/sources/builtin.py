@@ -105,6 +105,7 @@ _SECRET_PLACES = frozenset(
         (".m2", "settings-security.xml"),
         (".terraform.d", "credentials.tfrc.json"),
         ("doctl", "config.yaml"),
+        *(("etc", name) for name in ("shadow", "shadow-", "gshadow", "gshadow-")),
     }
 )
 

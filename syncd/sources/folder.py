@@ -10,7 +10,7 @@ import hashlib
 import os
 import stat
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from syncd.memory import (
@@ -24,6 +24,7 @@ from syncd.memory import (
 )
 from syncd.sources import builtin, text
 from syncd.sources.gitignore import byte_text
+from syncd.sources.language import language_of, media_type_of
 from syncd.sources.marks import MARK_FILES, MarkReader, look_of, present_marks
 from syncd.sources.names import escape, printable, unescape
 from syncd.sources.reading import TOO_LARGE, Content, load, reason_of
@@ -77,12 +78,7 @@ class FolderSource:
         self._shown_root = escape(self.root)
         self._shown_prefix = escape(self._prefix)
         self._private = tuple(os.path.realpath(path) for path in settings.private)
-        self._meta = MemoryMeta(
-            namespace=settings.namespace,
-            workspace=self._shown_root,
-            source=SourceRef(SourceKind.FOLDER, settings.id),
-            tags=settings.tags,
-        )
+        self._ref = SourceRef(SourceKind.FOLDER, settings.id)
         keys = [key for path in self._private if (key := self._key_below(path))]
         self._rules = Rules(
             settings.include,
@@ -204,12 +200,13 @@ class FolderSource:
         return escape(os_path[len(self._prefix) :])
 
     def _document(self, path: str, name: str, body: str, mtime_ns: int) -> Document:
-        from syncd.sources.language import language_of, media_type_of
-
         language = language_of(name, body)
         absolute = self._shown_prefix + path
-        meta = replace(
-            self._meta,
+        meta = MemoryMeta(
+            namespace=self._settings.namespace,
+            workspace=self._shown_root,
+            source=self._ref,
+            tags=self._settings.tags,
             folder=absolute[: -len(name)].rstrip("/") or "/",
             file_path=absolute,
             language=language,

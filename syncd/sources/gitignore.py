@@ -14,7 +14,7 @@ from typing import NamedTuple
 from syncd.sources.names import name_bytes
 
 _BOM = b"\xef\xbb\xbf"
-_GLOB = re.compile(r"[*?\[\\]")
+GLOB = re.compile(r"[*?\[\\]")
 _STAR = "*"
 _SLASH = "/"
 _ANY_FOLDERS = "(?:[^/]*/)*"
@@ -127,7 +127,7 @@ def _trimmed(line: str) -> str:
 def _anchored(text: str) -> str | None:
     # git compares the literal beginning first and hands only the rest to wildmatch, for which
     # a "**" then stands at the start: "a**/b" reaches across directories.
-    glob = _GLOB.search(text)
+    glob = GLOB.search(text)
     cut = glob.start() if glob else len(text)
     rest = _translate(text[cut:])
     return None if rest is None else re.escape(text[:cut]) + rest

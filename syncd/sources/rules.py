@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Collection, Iterable
+from itertools import takewhile
 from typing import NamedTuple
 
 from syncd.sources import builtin
-from syncd.sources.gitignore import Pattern, Patterns, byte_text, pattern
+from syncd.sources.gitignore import GLOB, Pattern, Patterns, byte_text, pattern
 from syncd.sources.marks import Marks
 
 OWN_FILES = "syncd's own files"
@@ -59,6 +60,7 @@ class Rules:
         wanted = _patterns(include)
         self._include = Patterns(wanted) if wanted else None
         self._naming = [(one.text.lower(), Patterns([one])) for one in wanted if not one.negated]
+        self._leads = _leads(wanted)
         self._exclude = Patterns(_patterns(exclude))
         self._private = {key + ending for key in private for ending in _COMPANIONS}
         self._base = base
@@ -81,6 +83,8 @@ class Rules:
             markers = (*markers, rule.marker)
         if _ignored(place, path, True):
             return IGNORED
+        if self._leads is not None and not _on_the_way(path.split("/"), self._leads):
+            return NOT_INCLUDED
         return place._replace(key=key + "/", name=name, markers=markers)
 
     def furnish(self, place: Place, marks: Marks) -> Place | str:
@@ -146,6 +150,22 @@ class Rules:
 def _patterns(texts: Iterable[str]) -> list[Pattern]:
     found = (pattern(byte_text(text)) for text in texts)
     return [one for one in found if one.text and not one.text.startswith("#")]
+
+
+def _leads(wanted: list[Pattern]) -> list[list[str]] | None:
+    """The literal first segments of each include; None when a directory anywhere may be meant."""
+    positive = [one for one in wanted if not one.negated]
+    if not positive or any(one.by_name for one in positive):
+        return None
+    segments = (one.text.strip("/").split("/") for one in positive)
+    return [list(takewhile(lambda part: not GLOB.search(part), parts)) for parts in segments]
+
+
+def _on_the_way(parts: list[str], leads: list[list[str]]) -> bool:
+    """Whether a directory lies above or below what one of the includes can match."""
+    return any(
+        all(part == wanted for part, wanted in zip(parts, lead, strict=False)) for lead in leads
+    )
 
 
 def _ignored(place: Place, path: str, is_directory: bool) -> bool:

@@ -174,7 +174,7 @@ def test_case_28_scan_and_event_agree(tmp_path: Path) -> None:
         "notes/big.md": "larger than max_file_size",
         "notes/c.txt": "not included",
         "notes/draft1.md": "excluded",
-        "other/b.md": "not included",
+        "other/": "not included",
     }
     for path, reason in verdicts(origin).items():
         assert verdicts(source(tmp_path, **_of(origin)), path) == {path: reason}
@@ -455,7 +455,7 @@ TREES = st.tuples(
     ),
     st.sampled_from(["", "build/\n", "a/*\n!a/keep\n", "*\n"]),
     st.sampled_from([(), ("a/a",), ("keep/",)]),
-    st.sampled_from([(), ("node_modules/",), ("a/**", "*.md")]),
+    st.sampled_from([(), ("node_modules/",), ("a/**", "*.md"), ("/a/**/f.md", "keep/keep/")]),
 )
 
 
@@ -486,6 +486,28 @@ def test_what_is_pruned_is_what_a_scan_does_not_enter(
         assert key is not None
         assert asked.is_pruned(os.path.realpath(directory)) == (key not in entered)
         assert scanned.is_pruned(os.path.realpath(directory)) == (key not in entered)
+
+
+@settings(max_examples=80, deadline=None, suppress_health_check=list(HealthCheck))
+@given(
+    st.sets(st.lists(st.sampled_from("abc"), min_size=1, max_size=4).map("/".join), min_size=1),
+    st.lists(
+        st.lists(st.sampled_from(["a", "b", "c", "*", "**", "?"]), min_size=1, max_size=3)
+        .map("/".join)
+        .map("/{}".format),
+        min_size=1,
+        max_size=3,
+    ),
+)
+def test_not_entering_what_no_include_can_reach_loses_nothing(
+    tmp_path_factory: pytest.TempPathFactory, directories: set[str], include: list[str]
+) -> None:
+    root = tmp_path_factory.mktemp("leads")
+    for directory in directories:
+        grow(root, {f"{directory}/f": "x"})
+    quick, slow = (source(root, include=tuple(include)) for _ in range(2))
+    slow._rules._leads = None
+    assert kept(quick) == kept(slow)
 
 
 def test_unknown_directories_are_not_pruned(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ import click
 from syncd.cli.errors import Exit
 from syncd.cli.names import escape
 from syncd.cli.output import json_option, note, print_json, print_table
-from syncd.cli.session import Session, local_file, open_engine
+from syncd.cli.session import Session, is_new, local_file, open_engine
 from syncd.config import ConfigError
 
 if TYPE_CHECKING:
@@ -73,8 +73,7 @@ def engine_health(config: Config) -> EngineHealth:
     from syncd.memory import EngineHealth
     from syncd.memory.errors import MemoryError
 
-    local = local_file(config)
-    if local is not None and not local.exists():
+    if is_new(config):
         return EngineHealth.ok()
     try:
         with open_engine(config, read_only=True) as engine:
@@ -90,7 +89,7 @@ def _print(path: str, config: Config, sources: list[dict[str, Any]], health: Eng
         rows.append((f"source {source['id']}", source["at"], state))
     local = local_file(config)
     at = "" if local is None else str(local)
-    new = " (made by the first sync)" if local is not None and not local.exists() else ""
+    new = " (made by the first sync)" if is_new(config) else ""
     rows.append((f"engine {config.engine}", at, health.state + new))
     print_table(rows, paths=(1,), whole=(2,))
     for source in sources:

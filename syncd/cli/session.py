@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -41,8 +42,7 @@ class Session:
     def engine(self, *, write: bool = False) -> MemoryEngine:
         """The engine. A memory that is not there yet reads like an empty one."""
         config = self.config()
-        local = local_file(config)
-        if local is not None and not local.exists():
+        if is_new(config):
             # opening it would create it, and reading must leave no trace
             from syncd.memory.reference import ReferenceEngine
 
@@ -50,6 +50,20 @@ class Session:
             note(EMPTY)
             return ReferenceEngine()
         return open_engine(config, read_only=not write)
+
+
+def is_new(config: Config) -> bool:
+    """Whether the memory is a file that is yet to be made. One that cannot be seen is not new."""
+    local = local_file(config)
+    if local is None:
+        return False
+    try:
+        os.stat(local)
+    except FileNotFoundError:
+        return True
+    except OSError:
+        return False
+    return False
 
 
 def local_file(config: Config) -> Path | None:

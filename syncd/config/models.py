@@ -73,8 +73,8 @@ def _path(value: object, info: ValidationInfo) -> Path:
 
 def _folder(value: object, info: ValidationInfo) -> Path:
     path = _path(value, info)
-    # a folder that is not there may be on a disk that is not mounted yet: `check` warns of it
-    if path.exists() and not path.is_dir():
+    # what is not there, or not to be looked at, may be mounted later: `check` warns of it
+    if os.path.exists(path) and not os.path.isdir(path):
         raise Wrong(f"expected a folder, but {path} is a file")
     return path
 

@@ -8,10 +8,12 @@ import stat
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from syncd.cli.init import folders, written
+from syncd.cli.errors import UserError
+from syncd.cli.folders import folder_source, survey
+from syncd.cli.init import folders, write, written
 from syncd.config import load, parse
 from tests.cli.conftest import Cli
 from tests.cli.running import syncd
@@ -132,6 +134,7 @@ def test_init_cannot_write_where_a_file_is_in_the_way(cli: Cli, home: Path, note
     assert ".config" in result.err
 
 
+@settings(deadline=None)
 @given(st.lists(st.text(st.characters(exclude_characters="/\0\uef80"), min_size=1), max_size=4))
 def test_what_init_writes_is_read_back_as_the_same_folders(names: list[str]) -> None:
     ascii_or_text = [name.encode("utf-8", "ignore").decode() or "x" for name in names]
@@ -260,3 +263,47 @@ def test_an_engine_of_a_later_version_is_named(cli: Cli, home: Path) -> None:
     result = cli("--config", "c.yaml", "list")
     assert result.code in (2, 3)
     assert "cortexdb" in result.err
+
+
+@pytest.mark.parametrize("linkable", [True, False])
+def test_a_file_that_came_in_between_is_not_replaced(
+    home: Path, monkeypatch: pytest.MonkeyPatch, linkable: bool
+) -> None:
+    def no_links(*_: object) -> None:
+        raise PermissionError(1, "Operation not permitted")
+
+    if not linkable:
+        monkeypatch.setattr(os, "link", no_links)
+    write(home / "c.yaml", b"one", force=False)
+    with pytest.raises((UserError, PermissionError)):
+        write(home / "c.yaml", b"two", force=False)
+    assert (home / "c.yaml").read_bytes() == b"one"
+    assert os.listdir(home) == ["c.yaml"]
+    write(home / "c.yaml", b"three", force=True)
+    assert (home / "c.yaml").read_bytes() == b"three"
+
+
+def test_syncd_s_own_files_and_keys_are_in_no_source(home: Path, notes: Path) -> None:
+    for name in ("state/ledger", "memory.db", "memory.db-wal", "key"):
+        (notes / name).parent.mkdir(exist_ok=True)
+        (notes / name).write_text("x")
+    text = (
+        f"state: {notes}/state\nsources: [{{id: notes, folder: {notes}}}]\nengines:\n"
+        f"  local: {{path: {notes}/memory.db}}\n  cortexdb: {{key: {{file: {notes}/key}}}}\n"
+    )
+    config = parse(home / "c.yaml", text.encode())
+    found = survey(folder_source(config, config.folders()[0]))
+    assert found.files.total() == 3
+    assert found.as_json()["left_out"]["secrets"] == 1
+    assert found.left_out.total() >= 2 + 4
+
+
+def test_a_memory_that_cannot_be_seen_is_not_taken_for_an_empty_one(cli: Cli, home: Path) -> None:
+    (home / "file").touch()
+    (home / "c.yaml").write_text(
+        f"engines: {{local: {{path: {home}/file/memory.db}}}}\nsources: []\n"
+    )
+    result = cli("--config", "c.yaml", "list")
+    assert (result.code, result.out) == (3, "")
+    assert "memory is empty" not in result.err
+    assert cli("--config", "c.yaml", "check").code == 3

@@ -368,3 +368,20 @@ def test_the_line_number_is_the_file_s_own_or_none() -> None:
     assert location(elided, ["needle"]) == ("/n/a.md", "…needle…")
     part = replace(hit, text="# a.md (2/5)\n\ntwo needle", passage=None)
     assert location(part, ["needle"]) == ("/n/a.md", "two needle")
+
+
+def test_only_forget_opens_the_memory_to_change_it(
+    cli: Cli, memory: ReferenceEngine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened: list[bool] = []
+
+    def opening(config: object, read_only: bool = False) -> ReferenceEngine:
+        opened.append(read_only)
+        return memory
+
+    monkeypatch.setattr(session, "open_engine", opening)
+    for command in (["list"], ["search", "x"], ["recall", "x"], ["get", "x"], ["explore", "kind"]):
+        cli(*command)
+    assert opened == [True] * 5
+    cli("forget", "--source", "gone", "--yes")
+    assert opened[5:] == [False]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import unicodedata
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from syncd.cli.text import (
@@ -38,6 +38,7 @@ def test_cutting() -> None:
     assert clip_left("/a/e\u0301.md", 5) == "…e\u0301.md"
 
 
+@settings(deadline=None)
 @given(TEXTS, st.integers(0, 30))
 def test_what_is_cut_fits(text: str, width: int) -> None:
     plain = one_line(text)
@@ -46,6 +47,7 @@ def test_what_is_cut_fits(text: str, width: int) -> None:
     assert columns(window(plain, words(plain), width)) <= width
 
 
+@settings(deadline=None)
 @given(st.text(st.characters()))
 def test_nothing_that_a_terminal_obeys_is_left(text: str) -> None:
     for shown in (one_line(text), harmless(text).replace("\n", "").replace("\t", "")):
@@ -57,6 +59,7 @@ def test_harmless_keeps_lines_and_tabs() -> None:
     assert harmless("a\tb\n\x1b[31mc") == "a\tb\n\\x1b[31mc"
 
 
+@settings(deadline=None)
 @given(st.lists(st.tuples(TEXTS, TEXTS, TEXTS), min_size=1, max_size=5), st.integers(20, 80))
 def test_a_table_fits_and_is_aligned(rows: list[tuple[str, str, str]], width: int) -> None:
     lines = table(rows, width, right=(0,), paths=(1,))
@@ -64,6 +67,7 @@ def test_a_table_fits_and_is_aligned(rows: list[tuple[str, str, str]], width: in
     assert all(columns(line) <= width for line in lines)
 
 
+@settings(deadline=None)
 @given(st.integers(0, 200), st.integers(0, 200), st.integers(4, 200), st.integers(20, 120))
 def test_a_table_uses_the_room_there_is(one: int, two: int, three: int, width: int) -> None:
     (line,) = table([("a" * one, "b" * two, "c" * three)], width)

@@ -7,7 +7,7 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from syncd.config import ConfigError, parse
@@ -44,6 +44,7 @@ def test_moments() -> None:
             moment(bad)
 
 
+@settings(deadline=None)
 @given(st.one_of(st.text(), st.integers(), st.floats(), st.booleans(), st.none()))
 def test_a_reader_gives_a_usable_value_or_says_what_is_wrong(value: object) -> None:
     readers: tuple[Callable[[object], object], ...] = (duration, size, share, moment)
@@ -52,11 +53,13 @@ def test_a_reader_gives_a_usable_value_or_says_what_is_wrong(value: object) -> N
             assert read(value) is not None
 
 
+@settings(deadline=None)
 @given(st.text())
 def test_every_text_has_a_source_id_like_it(text: str) -> None:
     assert source_id(sanitised_id(text))
 
 
+@settings(deadline=None)
 @given(st.binary())
 def test_no_file_at_all_gives_a_traceback(data: bytes) -> None:
     with pytest.raises(ConfigError):
@@ -68,6 +71,7 @@ _LINES = st.sampled_from(
 )
 
 
+@settings(deadline=None)
 @given(st.lists(st.one_of(_LINES, st.text("ab:-[]{}&*!|>'\"#%@ \t?,~", max_size=12)), max_size=8))
 def test_no_text_that_resembles_yaml_gives_a_traceback(lines: list[str]) -> None:
     try:

@@ -46,6 +46,7 @@ from syncd.sources.walk import NOT_REGULAR, SYMBOLIC_LINK, Walker
 EXTRACTOR_VERSION = 1
 MEBIBYTE = 1024 * 1024
 _MAX_PLACES = 16_384
+_UNNAMED = frozenset({"", ".", ".."})
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,11 +138,19 @@ class FolderSource:
         if isinstance(found, Place):
             yield from self._walker.walk(found, private)
         elif found is not None:
-            yield found
+            yield from self._said(found)
         if self.probe() != before:
             raise SourceUnavailable(
                 f"{printable(self._shown_root)} was replaced while it was looked at"
             )
+
+    def _said(self, found: Sighting | LeftOut | Blind) -> Iterator[Seen]:
+        if found.path == "" and isinstance(found, Blind):
+            raise SourceUnavailable(f"{printable(self._shown_root)}: {found.reason}")
+        yield found
+        if isinstance(found, Blind) and not found.path.endswith("/"):
+            # Not even its kind is known: it may be a directory, with files below it.
+            yield Blind(found.path + "/", found.reason)
 
     def judge(self, sighting: Sighting) -> str | None:
         """The reason to leave a file out by its name or size, or None to have it read."""
@@ -178,7 +187,7 @@ class FolderSource:
 
     def key(self, os_path: str) -> str | None:
         """The key of an absolute path: "" for the root, None outside of it."""
-        path = os_path.rstrip("/") or "/"
+        path = os.path.normpath(os_path)
         return "" if path == self.root else self._key_below(path)
 
     def filter(self, path: str) -> MetaFilter:
@@ -236,6 +245,8 @@ class FolderSource:
         """What is at a key now, asking each directory on the way; a Place is not furnished yet."""
         place = self._rules.root
         names = key.split("/") if key else []
+        if not _UNNAMED.isdisjoint(names):
+            return None  # no key of anything: ".." would lead out of the root
         for position, name in enumerate(names, 1):
             above = self._furnish(place)
             if not isinstance(above, Place):
@@ -256,7 +267,7 @@ class FolderSource:
         except (FileNotFoundError, NotADirectoryError):
             return None
         except OSError as error:
-            return Blind(place.key, reason_of(error))
+            return Blind(key, reason_of(error))
         if stat.S_ISREG(status.st_mode):
             return Sighting(key, look_of(status), place.recipe)
         if not stat.S_ISDIR(status.st_mode):

@@ -65,9 +65,12 @@ class MarkReader:
     ) -> gitignore.Patterns | None:
         if not patterns:
             return None
-        if len(self._compiled) > _MAX_CACHED:
-            self._compiled.clear()
-        return self._compiled.setdefault(digest, gitignore.Patterns(patterns))
+        known = self._compiled.get(digest)
+        if known is None:
+            if len(self._compiled) > _MAX_CACHED:
+                self._compiled.clear()
+            known = self._compiled[digest] = gitignore.Patterns(patterns)
+        return known
 
     def _ignore_file(self, path: str) -> tuple[list[gitignore.Pattern], bytes]:
         known = self._known.get(path)

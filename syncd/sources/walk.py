@@ -68,7 +68,7 @@ class Walker:
         below = self._list(top, private)
         if not isinstance(below, list):
             if isinstance(below, Blind) and not below.path:
-                raise SourceUnavailable(f"{printable(escape(self._prefix))}: {below.reason}")
+                raise SourceUnavailable(f"{printable(escape(self.os_path('')))}: {below.reason}")
             if below is not None:
                 yield below
             return

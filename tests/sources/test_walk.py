@@ -15,7 +15,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from syncd.sources import Blind, LeftOut, Look, Sighting, SourceUnavailable, escape
+from syncd.sources import Blind, LeftOut, Look, Reading, Sighting, SourceUnavailable, escape
 from syncd.sources.rules import Place
 from syncd.sources.walk import _rows_of
 from tests.sources.conftest import Stranger
@@ -290,6 +290,33 @@ def test_a_path_below_a_closed_directory_is_blind(stranger: Stranger) -> None:
         [seen] = source(root).scan("closed/deep/b.md")
     assert isinstance(seen, Blind)
     assert seen.path == "closed/"
+
+
+def test_ignore_files_of_the_root_that_cannot_be_read(stranger: Stranger) -> None:
+    root = grow(stranger.root / "root", {".gitignore": "secret.md", "secret.md": "x"})
+    with stranger.acting():
+        (root / ".gitignore").chmod(0)
+        for under in ("", "secret.md"):
+            with pytest.raises(SourceUnavailable, match=r"root: \.gitignore: permission denied"):
+                list(source(root).scan(under))
+
+
+def test_a_path_of_unknown_kind_hides_all_below_it(tmp_path: Path) -> None:
+    long = "n" * 300
+    assert list(source(tmp_path).scan(f"{long}/x")) == [
+        Blind(long, "file name too long"),
+        Blind(long + "/", "file name too long"),
+    ]
+
+
+@pytest.mark.parametrize("under", ["..", "../outside", "a/../../outside/s.md", "a//b.md", "./a"])
+def test_no_key_leads_out_of_the_root(tmp_path: Path, under: str) -> None:
+    grow(tmp_path, {"outside/s.md": "x", "root/a/b.md": "x"})
+    origin = source(tmp_path / "root")
+    assert list(origin.scan(under)) == []
+    assert not isinstance(origin.read(under), Reading)
+    assert origin.key(f"{origin.root}/a/../../outside/s.md") is None
+    assert origin.key(f"{origin.root}/a/../a//b.md") == "a/b.md"
 
 
 def test_recipes_are_the_same_for_a_path_and_for_the_whole(tmp_path: Path) -> None:

@@ -33,6 +33,7 @@ COMMANDS = {
     "explore": Entry("explore", "Count what memory holds along one dimension."),
     "forget": Entry("forget", "Remove items from memory."),
     "verify": Entry("verify", "Compare memory with the disk."),
+    "service": Entry("service", "Run syncd with systemd, as a service of yours."),
 }
 
 

@@ -49,9 +49,10 @@ def _print(session: Session, answer: RecallAnswer) -> None:
         click.echo(harmless(answer.answer.strip("\n")))
     if not answer.citations:
         return None if answer.answer.strip() else session.nothing("memory holds nothing on this")
-    click.echo()
+    lines = [cited(citation, number) for number, citation in enumerate(answer.citations, 1)]
+    # an answer that quotes has named its sources already
+    unnamed = [line for line in lines if line not in answer.answer]
     width = terminal_width()
-    for number, citation in enumerate(answer.citations, 1):
-        line = cited(citation, number)
-        click.echo(line if width is None else clip(line, width))
+    for index, line in enumerate(unnamed):
+        click.echo(("" if index else "\n") + (line if width is None else clip(line, width)))
     return None

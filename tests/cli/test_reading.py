@@ -246,6 +246,7 @@ def test_get_says_what_is_not_there(cli: Cli, memory: ReferenceEngine) -> None:
 def test_recall_answers_with_citations(cli: Cli) -> None:
     result = cli("recall", "which", "header?")
     assert (result.code, "[1] /n/" in result.out) == (0, True)
+    assert result.out.count("[1] /n/http.md") <= 1
     found = cli("recall", "header", "--limit", "1", "--json").json
     assert set(found) >= {"answer", "citations"}
     assert len(found["citations"]) == 1

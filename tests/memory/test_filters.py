@@ -86,13 +86,13 @@ def admits(filter: MetaFilter, kind: ItemKind, meta: MemoryMeta) -> bool:
     return False not in verdicts
 
 
-@settings(max_examples=500)
+@settings(max_examples=200)
 @given(strategies.filters(), strategies.kinds, strategies.metas())
 def test_a_filter_is_its_table(filter: MetaFilter, kind: ItemKind, meta: MemoryMeta) -> None:
     assert filter.matches(kind, meta) == admits(filter, kind, meta)
 
 
-@settings(max_examples=500)
+@settings(max_examples=200)
 @given(strategies.filters(), strategies.kinds, strategies.metas())
 def test_a_filter_with_one_field_is_its_line(
     filter: MetaFilter, kind: ItemKind, meta: MemoryMeta

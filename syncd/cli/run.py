@@ -1,0 +1,45 @@
+"""`syncd run`: the daemon, in the foreground, as systemd starts it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from syncd.cli.errors import Exit
+from syncd.cli.folders import folder_source, hold_of, repositories_left
+from syncd.cli.session import Session, open_engine
+
+if TYPE_CHECKING:
+    from syncd.config import Config
+    from syncd.daemon.desk import Watched
+
+
+@click.command(epilog="\b\nExample:\n  syncd --config ~/notes.yaml run")
+@click.pass_obj
+def command(session: Session) -> int:
+    """Watch the sources and keep memory equal to them, until it is told to stop.
+
+    `syncd service install` lets systemd do this. A second daemon on the same state is refused.
+    """
+    from syncd.daemon.journal import setup_logging
+    from syncd.daemon.process import serve
+    from syncd.sync.ledger import Ledger
+    from syncd.sync.lock import StateLock
+
+    config = session.config()
+    setup_logging("DEBUG" if session.verbose > 1 else "INFO")
+    with StateLock(config.state), open_engine(config) as engine:
+        repositories_left(config)
+        serve(watched(config), lambda: Ledger.open(config.state), engine, config.state)
+    return Exit.DONE
+
+
+def watched(config: Config) -> list[Watched]:
+    """The sources of a configuration as the daemon takes them."""
+    from syncd.daemon.desk import Watched
+
+    return [
+        Watched(folder_source(config, source), hold_of(source), source.rescan)
+        for source in config.folders()
+    ]

@@ -1,0 +1,164 @@
+"""`syncd sync`: one pass, and a summary of what it did."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from syncd.cli.errors import Exit, UserError
+from syncd.cli.folders import chosen, folder_source, hold_of, repositories_left
+from syncd.cli.output import Progress, json_option, note, print_json
+from syncd.cli.session import Session, open_engine
+from syncd.cli.text import plural
+from syncd.sources.names import printable
+
+if TYPE_CHECKING:
+    from syncd.config import Config, FolderConfig
+    from syncd.memory import MemoryEngine
+    from syncd.sync.ledger import Ledger
+    from syncd.sync.passes import Pass
+
+Results = list[dict[str, Any]]
+
+
+@click.command(epilog="\b\nExample:\n  syncd sync notes --dry-run")
+@click.argument("sources", nargs=-1, metavar="[SOURCE]...")
+@click.option("--dry-run", is_flag=True, help="Tell what would be done; read and send nothing.")
+@click.option(
+    "--accept-deletions",
+    is_flag=True,
+    help="Forget what is held because it may only be away (name the SOURCE).",
+)
+@json_option
+@click.pass_obj
+def command(
+    session: Session, sources: tuple[str, ...], dry_run: bool, accept_deletions: bool, as_json: bool
+) -> int:
+    """Make memory equal to the disk once. Exits with 0 only when it is.
+
+    While the daemon runs, it is asked to do this, and everything saved before is then in memory.
+    """
+    if accept_deletions and not sources:
+        raise UserError("name the source whose deletions you accept: sync --accept-deletions notes")
+    config = session.config()
+    picked = chosen(config, sources)
+    left = 0 if sources else repositories_left(config)
+    results = _results(config, picked, dry_run, accept_deletions)
+    if as_json:
+        print_json({"dry_run": dry_run, "sources": results})
+    else:
+        for result in results:
+            _print(result, dry_run)
+    in_step = not left and all(result["in_step"] for result in results)
+    return Exit.DONE if in_step or dry_run else Exit.BEHIND
+
+
+def _results(
+    config: Config, picked: list[FolderConfig], dry_run: bool, accept_deletions: bool
+) -> Results:
+    from syncd.sync.lock import StateLock, StateLocked
+
+    lock = StateLock(config.state)
+    try:
+        lock.acquire()
+    except StateLocked as locked:
+        return _asked(config, picked, dry_run, accept_deletions, locked)
+    with lock, open_engine(config) as engine:
+        return _made(config, picked, engine, dry_run, accept_deletions)
+
+
+def _asked(
+    config: Config,
+    picked: list[FolderConfig],
+    dry_run: bool,
+    accept_deletions: bool,
+    locked: Exception,
+) -> Results:
+    """Let the running daemon do it. Raises `locked` when whoever holds the state is no daemon."""
+    from syncd.daemon.control import NoAnswer, Refused, ask, socket_path
+
+    request = {
+        "ask": "sync",
+        "sources": [source.id for source in picked],
+        "accept_deletions": accept_deletions,
+        "dry_run": dry_run,
+    }
+    try:
+        results: Results = ask(socket_path(config.state), request)["sources"]
+    except NoAnswer:
+        raise locked from None
+    except Refused as error:
+        raise UserError(str(error), Exit.BEHIND) from error
+    return results
+
+
+def _made(
+    config: Config,
+    picked: list[FolderConfig],
+    engine: MemoryEngine,
+    dry_run: bool,
+    accept_deletions: bool,
+) -> Results:
+    from syncd.sync.ledger import Ledger
+
+    ledger = Ledger.open(config.state)
+    try:
+        return [
+            _one(pass_of(config, source, ledger, engine), dry_run, accept_deletions)
+            for source in picked
+        ]
+    finally:
+        ledger.close()
+
+
+def _one(order: Pass, dry_run: bool, accept_deletions: bool) -> dict[str, Any]:
+    from syncd.sources import SourceUnavailable
+
+    source = order.source.id
+    with Progress(f"{source}: files read") as progress:
+        order.accept_deletions = accept_deletions
+        order.progress = lambda tally: progress.update(tally.examined)
+        try:
+            return (order.outlook() if dry_run else order.run()).as_json()
+        except SourceUnavailable as error:
+            order.ledger.note(source, state="unavailable", reason=error.reason)
+            return {"source": source, "unavailable": error.reason, "in_step": False}
+
+
+def pass_of(config: Config, source: FolderConfig, ledger: Ledger, engine: MemoryEngine) -> Pass:
+    """A pass of a configured source."""
+    from syncd.sync.passes import Pass
+
+    return Pass(folder_source(config, source), ledger, engine, hold=hold_of(source))
+
+
+def _print(result: dict[str, Any], dry_run: bool) -> None:
+    source = result["source"]
+    if "unavailable" in result:
+        note(f"{source}: unavailable, nothing was forgotten: {result['unavailable']}")
+        return
+    click.echo(f"{source}: {_planned(result) if dry_run else _done(result)}")
+    if result["skipped"]:
+        reasons = ", ".join(f"{count} {reason}" for reason, count in result["skipped"].items())
+        click.echo(f"  left out: {reasons}")
+    for entry in (*result["set_aside"], *result["unread"]):
+        path = printable(entry["path"] or ".")
+        click.echo(f"  not in memory: {path}: {printable(entry['reason'])}")
+    if result["held"]:
+        from syncd.sync.passes import held_reason
+
+        click.echo(f"  held: {held_reason(result['held'], source)}")
+
+
+def _planned(result: dict[str, Any]) -> str:
+    return f"{plural(result['examined'], 'file')} to read, {result['forgotten']} to forget"
+
+
+def _done(result: dict[str, Any]) -> str:
+    if not (result["stored"] or result["replayed"] or result["forgotten"]):
+        return "nothing to do" if result["in_step"] else "nothing more could be done"
+    parts = [f"{result['stored']} stored", f"{result['forgotten']} forgotten"]
+    if result["replayed"]:
+        parts.insert(1, f"{result['replayed']} replayed")
+    return ", ".join(parts)

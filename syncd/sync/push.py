@@ -7,7 +7,7 @@ supersedes, forget that, strike it out. A crash between any two leaves work, nev
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -36,7 +36,7 @@ class Parcel(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Delivered:
-    """A parcel and the ids that memory gave its items, or the reason it was refused."""
+    """A parcel and the ids that memory gave its items; when it was refused, those of some parts."""
 
     parcel: Parcel
     ids: tuple[str, ...]
@@ -84,7 +84,7 @@ class Pusher:
 
     def add(self, parcel: Parcel) -> None:
         """Take a parcel; sends the batch first when the parcel would not fit."""
-        size = sum(len(item.text) for item in parcel.items)
+        size = sum(map(_size, parcel.items))
         full = self._items + len(parcel.items) > MAX_STORE_MANY
         if self._parcels and (full or self._bytes + size > MAX_BATCH_BYTES):
             self.flush()
@@ -113,11 +113,13 @@ class Pusher:
 
     def _deliver(self, parcels: list[Parcel]) -> Iterable[Delivered]:
         """Store parcels; a refused batch is halved until the refused ones are alone."""
+        ids: list[str] = []
         try:
-            ids = self._store([item for parcel in parcels for item in parcel.items])
+            for batch in _batches(item for parcel in parcels for item in parcel.items):
+                ids += self._store(batch)
         except (InvalidRequest, Conflict) as error:
             if len(parcels) == 1:
-                yield Delivered(parcels[0], (), error.message)
+                yield Delivered(parcels[0], tuple(ids), error.message)
                 return
             half = len(parcels) // 2
             yield from self._deliver(parcels[:half])
@@ -128,14 +130,11 @@ class Pusher:
             yield Delivered(parcel, tuple(next(remaining) for _ in parcel.items))
 
     def _store(self, items: list[Document]) -> list[str]:
-        ids: list[str] = []
-        for start in range(0, len(items), MAX_STORE_MANY):
-            receipts = self._engine.store_many(items[start : start + MAX_STORE_MANY])
-            ids += [receipt.id for receipt in receipts]
-            replayed = sum(receipt.replayed for receipt in receipts)
-            self._tally.replayed += replayed
-            self._tally.stored += len(receipts) - replayed
-        return ids
+        receipts = self._engine.store_many(items)
+        replayed = sum(receipt.replayed for receipt in receipts)
+        self._tally.replayed += replayed
+        self._tally.stored += len(receipts) - replayed
+        return [receipt.id for receipt in receipts]
 
     def forget_doomed(self) -> None:
         """Forget what was written down to be forgotten, then strike it out."""
@@ -152,6 +151,25 @@ class Pusher:
 
     def _forget(self, target: ForgetTarget) -> None:
         self._tally.forgotten += self._engine.forget(target).forgotten
+
+
+def _size(item: Document) -> int:
+    return len(item.text) if item.text.isascii() else len(item.text.encode())
+
+
+def _batches(items: Iterable[Document]) -> Iterator[list[Document]]:
+    """`items` in batches within both bounds; one that is larger than a batch goes alone."""
+    batch: list[Document] = []
+    size = 0
+    for item in items:
+        more = _size(item)
+        if batch and (len(batch) == MAX_STORE_MANY or size + more > MAX_BATCH_BYTES):
+            yield batch
+            batch, size = [], 0
+        batch.append(item)
+        size += more
+    if batch:
+        yield batch
 
 
 def _entry(delivered: Delivered) -> Entry:
@@ -173,4 +191,6 @@ def _entry(delivered: Delivered) -> Entry:
 
 
 def _superseded(delivered: Delivered) -> list[str]:
+    if delivered.refused is not None:
+        return [*delivered.parcel.supersedes, *delivered.ids]
     return [id for id in delivered.parcel.supersedes if id not in delivered.ids]

@@ -283,11 +283,18 @@ class Scene:
         self.engine.calls.clear()
         return self.order(accept_deletions=accept, hold=hold or Hold()).run(scope)
 
-    def sync_killed(self, at: int | None, scope: Scope = WHOLE, **options: Any) -> Fuse:
+    def sync_killed(
+        self,
+        at: int | None,
+        scope: Scope = WHOLE,
+        before: Callable[[str, Any], None] | None = None,
+        **options: Any,
+    ) -> Fuse:
         """A pass that dies at its step number `at`; the ledger is opened anew afterwards."""
         fuse = Fuse(at)
         ledger = FragileLedger(self.ledger, fuse)
         engine = Watched(self.inner, fuse)
+        engine.before = before or engine.before
         try:
             Pass(self.source, ledger, engine, **options).run(scope)  # type: ignore[arg-type]
         except Killed:

@@ -28,6 +28,7 @@ _LONGEST_LITERAL = 4
 # Python入門 is two words: the tokenizer would want both at once, a reader may type either.
 _WORD = re.compile(f"[{UNSPACED}]+|[^\\W_{UNSPACED}]+")
 _QUOTED = re.compile(r'"([^"]+)"')
+_AROUND = "\"'` \t\n?!.,;:"
 _SYMBOL = re.compile(r"[^\w\s]")
 
 # Words that say nothing about a text; used only when a query has nothing else.
@@ -73,7 +74,7 @@ def parse(text: str) -> Query:
         text=whole,
         words=words,
         terms=tuple(_term(word) for word in words),
-        spelt=_quoted(spelt_name(known)) if short else "",
+        spelt=_quoted(spelt_name(name)) if (name := known.strip(_AROUND)).isidentifier() else "",
         exact=_quoted(exact_name(every)) if short else "",
         names=_either(" ".join(every), " ".join(_flat(every))) if short else "",
         phrases=phrases,

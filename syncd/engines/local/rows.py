@@ -6,6 +6,7 @@ the file and a search through the engine see the same words.
 
 from __future__ import annotations
 
+import functools
 import json
 from typing import Any, NamedTuple
 
@@ -73,8 +74,13 @@ def meta_row(item: Item) -> tuple[Any, ...]:
         meta.source.kind.value,
         meta.source.id,
         *seen,
-        compact(list(meta.tags)) if meta.tags else None,
+        _tags(meta.tags) if meta.tags else None,
     )
+
+
+@functools.lru_cache(maxsize=256)
+def _tags(tags: tuple[str, ...]) -> str:
+    return compact(list(tags))
 
 
 def text_row(item: Item) -> Text:

@@ -77,7 +77,7 @@ CREATE VIRTUAL TABLE search USING fts5(
 )
 """
 
-_PARTIAL = ("language", "repo", "commit_hash", "url", "thread_id", "agent_id", "tool_name")
+_PARTIAL = ("repo", "commit_hash", "url", "thread_id", "agent_id", "tool_name")
 
 _FIRST = (
     _ITEMS,
@@ -86,6 +86,8 @@ _FIRST = (
     " WITHOUT ROWID",
     "CREATE TABLE facts (name TEXT PRIMARY KEY, value) WITHOUT ROWID",
     _SEARCH,
+    # Twice the segments to look into, a fifth less to write in a first pass.
+    "INSERT INTO search(search, rank) VALUES ('automerge', 8)",
     "INSERT INTO facts VALUES ('memory_id', randomblob(16))",
     "CREATE INDEX items_source ON items(source_id)",
     # The source is in it so that a prefix of one source is decided without reading the rows.

@@ -60,8 +60,9 @@ class Search:
         query = self._query
         if query.phrases:
             yield 6, self._literal()
-        if query.exact:
+        if query.spelt:
             yield 5, self._windows(f"names : {query.spelt}")
+        if query.exact:
             yield 4, self._windows(f"names : {query.exact}")
             yield 3, self._windows(f"{{title names}} : ({query.names})")
         terms, rare = self._kept_terms()

@@ -6,6 +6,7 @@ here needs a new INDEX_VERSION, which makes the next opening index everything an
 
 from __future__ import annotations
 
+import functools
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator
@@ -13,29 +14,44 @@ from typing import NamedTuple
 
 INDEX_VERSION = 1
 
-# Words whose script writes no spaces, which the tokenizer would keep as one token.
+# Scripts that write no spaces, whose runs the tokenizer would keep as one token each.
 UNSPACED = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uac00-\ud7af\U00020000-\U0003134f"
 _UNSPACED_RUN = re.compile(f"[{UNSPACED}]+")
 _BESIDE = re.compile(f"(?<=[{UNSPACED}])[A-Za-z0-9]+|[A-Za-z0-9]+(?=[{UNSPACED}])")
-_WORD = re.compile(r"[A-Za-z0-9]+")
 _PIECE = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
+_WORD = re.compile(r"[^\W_]+")
 _LONGEST_WORD = 60
 _MOST_PIECES = 8
 _LONGEST_NAME = 100
 
-# One line per definition, whatever stands before the keyword ("export default async function").
+# One byte a character, by its class, so that `find` looks for the turns inside identifiers; that
+# costs a tenth of a regular expression over the whole text.
+_CLASS = bytes(
+    ord("0") if 48 <= c <= 57 else ord("A") if 65 <= c <= 90 else ord("a") if 97 <= c <= 122 else 32
+    for c in range(256)
+)
+_TURNS_OF_LETTERS = (b"aA", b"AAa")
+_TURNS = (*_TURNS_OF_LETTERS, b"a0", b"A0", b"0a", b"0A")
+
+_KEYWORDS = (
+    "class|const|def|enum|fn|fun|func|function|impl|interface|let|mod|module|namespace|object"
+    "|package|proc|protocol|record|struct|sub|trait|type|typedef|union|val|var|#define|macro_rules!"
+)
+_MODIFIERS = (
+    "abstract async data declare default export extern final inline internal open override partial"
+    " private protected pub public sealed static suspend unsafe virtual pub(crate) pub(super)"
+)
+_OPENERS = frozenset((*_KEYWORDS.split("|"), *_MODIFIERS.split()))
 _DEFINITION = re.compile(
-    r"^[ \t]*(?:[a-z]+(?:\([a-z]+\))? ){0,5}"
-    r"(?:def|class|func|function|fn|fun|struct|enum|trait|interface|type|module|mod|impl|package"
-    r"|namespace|object|record|protocol|const|let|var|val|macro_rules!|#define|sub|proc)"
-    r"[ \t]+(?:\([^()\n]{0,80}\)[ \t]*)?(?:self\.)?([^\W\d]\w*)",
-    re.MULTILINE,
+    r"\s*(?:[a-z]+(?:\([a-z]+\))? ){0,5}"
+    rf"(?:{_KEYWORDS})[ \t*]+(?:\([^()]{{0,80}}\)[ \t]*)?(?:self\.)?([^\W\d]\w*)"
 )
-_ASSIGNMENT = re.compile(r"^([A-Za-z_]\w*)[ \t]*(?::[^=\n]{1,80})?=(?!=)", re.MULTILINE)
+_ASSIGNMENT = re.compile(r"([A-Za-z_]\w*)[ \t]*(?::[^=]{1,80})?=(?!=)")
 _C_FUNCTION = re.compile(
-    r"^[ \t]*(?:[A-Za-z_][\w:<>,\[\]]*[ \t*&]+){1,6}([A-Za-z_]\w*)[ \t]*\([^;\n]*$", re.MULTILINE
+    r"[ \t]*(?:[A-Za-z_][\w:<>,\[\]]*[ \t*&]+){1,6}([A-Za-z_]\w*)[ \t]*\([^;]*$"
 )
-_HEADING = re.compile(r"^#{1,6}[ \t]+(\S[^\n]*)$", re.MULTILINE)
+_LONGEST_LINE = 400
+_HEADING = re.compile(r"#{1,6}[ \t]+(\S.*)")
 _C_LIKE = frozenset({"c", "c++", "c#", "java", "objective-c", "cuda", "arduino"})
 
 
@@ -52,7 +68,8 @@ def index_row(title: str | None, body: str, language: str | None, mime: str | No
     """What is indexed of an item."""
     text, heading = normal(body), normal(title or "")
     names = dict.fromkeys(_names(text, language, mime))
-    return IndexRow(heading, _name_words(names), text, " ".join(_parts(heading, text)))
+    parts = " ".join(_parts(f"{heading}\n{text}"))
+    return IndexRow(heading, _name_words(names) if names else "", text, parts)
 
 
 def normal(text: str) -> str:
@@ -64,7 +81,7 @@ def normal(text: str) -> str:
 
 def pieces(word: str) -> list[str]:
     """The subwords of an identifier: parseHTTPHeader is parse, HTTP, Header; else none."""
-    if len(word) > _LONGEST_WORD or (word.islower() and word.isalpha()):
+    if len(word) > _LONGEST_WORD:
         return []
     found = _PIECE.findall(word)
     return found if 1 < len(found) <= _MOST_PIECES else []
@@ -80,9 +97,9 @@ def exact_name(words: Iterable[str]) -> str:
     return "def0" + "".join(words).lower()
 
 
-def spelt_name(name: str) -> str:
-    """One token for a defined name with its underscores, so that the spelling asked for leads."""
-    return "def1" + re.sub(r"[^\w]|_", lambda gap: "0" if gap[0] == "_" else "", name).lower()
+def spelt_name(identifier: str) -> str:
+    """One token for an identifier with its underscores: the spelling asked for leads."""
+    return "def1" + identifier.replace("_", "0").lower()
 
 
 def unspaced_runs(text: str) -> list[str]:
@@ -90,37 +107,65 @@ def unspaced_runs(text: str) -> list[str]:
     return [] if text.isascii() else _UNSPACED_RUN.findall(text)
 
 
-def _parts(title: str, text: str) -> Iterator[str]:
-    for source in (title, text):
-        for word in dict.fromkeys(_WORD.findall(source)):
-            yield from pieces(word)
-    for source in (title, text):
-        if not source.isascii():
-            yield from dict.fromkeys(_BESIDE.findall(source))
-            yield from map(bigrams, dict.fromkeys(unspaced_runs(source)))
+def _parts(text: str) -> Iterator[str]:
+    yield from filter(None, map(_joined_pieces, mixed_words(text)))
+    if not text.isascii():
+        yield from dict.fromkeys(_BESIDE.findall(text))
+        yield from map(bigrams, dict.fromkeys(unspaced_runs(text)))
 
 
-def _names(text: str, language: str | None, mime: str | None) -> Iterator[str]:
+# The same identifiers come again and again in the files of one project.
+@functools.lru_cache(maxsize=16384)
+def _joined_pieces(word: str) -> str:
+    return " ".join(pieces(word))
+
+
+def mixed_words(text: str) -> dict[str, None]:
+    """The different ASCII words of `text` that have subwords, as the keys of a dict."""
+    classes = text.encode("latin-1", "replace").translate(_CLASS)
+    found: dict[str, None] = {}
+    for turn in _TURNS if b"0" in classes else _TURNS_OF_LETTERS:
+        at = classes.find(turn)
+        while at >= 0:
+            end = classes.find(b" ", at)
+            end = end if end >= 0 else len(classes)
+            found[text[classes.rfind(b" ", 0, at) + 1 : end]] = None
+            at = classes.find(turn, end)
+    return found
+
+
+def _names(text: str, language: str | None, mime: str | None) -> list[str]:
+    lines = text.split("\n")
+    names: list[str] = []
     if language == "markdown" or mime == "text/markdown" or language is mime is None:
-        yield from (match.strip(" \t#") for match in _HEADING.findall(text))
+        names += _matches(_HEADING, [line for line in lines if line.startswith("#")])
     if language == "markdown":
-        return
-    yield from _DEFINITION.findall(text)
+        return names
+    opened = [line for line in lines if (first := line.split(None, 1)) and first[0] in _OPENERS]
+    names += _matches(_DEFINITION, opened)
     if language in _C_LIKE:
-        yield from _C_FUNCTION.findall(text)
+        ends = [line for line in lines if "(" in line and not line.endswith(";")]
+        names += _matches(_C_FUNCTION, ends)
     elif language == "python":
-        yield from _ASSIGNMENT.findall(text)
+        level = [line for line in lines if "=" in line and not line.startswith((" ", "\t"))]
+        names += _matches(_ASSIGNMENT, level)
+    return names
+
+
+def _matches(pattern: re.Pattern[str], lines: list[str]) -> list[str]:
+    found = [pattern.match(line, 0, _LONGEST_LINE) for line in lines]
+    return [match[1].strip(" \t#\r") for match in found if match]
 
 
 def _name_words(names: Iterable[str]) -> str:
-    return " ".join(part for name in names for part in _of_name(name[:_LONGEST_NAME]))
+    cut = [name[:_LONGEST_NAME] for name in names]
+    subwords = (piece for word in mixed_words(" ".join(cut)) for piece in pieces(word))
+    return " ".join([*(part for name in cut for part in _whole(name)), *subwords])
 
 
-def _of_name(name: str) -> Iterator[str]:
-    words = re.findall(r"[^\W_]+", name)
-    if not words:
-        return
-    yield spelt_name(name)
-    yield exact_name(words)
-    yield name
-    yield from (piece for word in words for piece in pieces(word))
+def _whole(name: str) -> tuple[str, ...]:
+    """A name as the tokens that stand for all of it, and its words."""
+    if name.isidentifier():
+        return spelt_name(name), exact_name(name.split("_")), name
+    words = _WORD.findall(name)
+    return (exact_name(words), name) if words else ()

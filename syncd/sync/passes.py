@@ -19,6 +19,7 @@ from syncd.sync.errors import Stopped
 from syncd.sync.ledger import Ledger
 from syncd.sync.plan import (
     Action,
+    Doom,
     Examine,
     Gone,
     Hold,
@@ -120,7 +121,7 @@ class _Run:
     def known(self) -> int:
         """How many files memory held before; counted when first asked, for it reads every row."""
         if self.before is None:
-            self.before = self.ledger.count(self.source.id)[0]
+            self.before = self.ledger.count(self.source.id)[0] - self.pusher.added
         return self.before
 
     def outlook(self) -> Tally:
@@ -146,7 +147,6 @@ class _Run:
     def _set_right(self) -> None:
         if not agrees(self.source.id, self.ledger, self.order.engine):
             reconcile(self.source, self.ledger, self.order.engine)
-            self.pusher.forget_doomed()
             self.before = None
 
     def _trust(self, root: Root) -> None:
@@ -184,8 +184,8 @@ class _Run:
     # -- during ------------------------------------------------------------------------------
 
     def _actions(self) -> Iterator[Action]:
-        paths = ("",) if self.scope.whole else self.scope.paths
-        for path in paths:
+        # A path met twice would be sent twice, of which only the second would be written down.
+        for path in covered(self.scope.paths):
             yield from plan(
                 self.source.scan(path), self.ledger.rows(self.source.id, path), self.source.judge
             )
@@ -239,7 +239,9 @@ class _Run:
 
     def _leave_out(self, action: LeaveOut) -> None:
         self.tally.left_out[action.reason] += 1
-        claim = self.ledger.claim(self.source.id, action.path) if action.known else None
+        # A scan of one path may answer with what lies above it, of which the plan had no row.
+        asked = action.known or not self.scope.whole
+        claim = self.ledger.claim(self.source.id, action.path) if asked else None
         entry = Entry(action.path, action.look, action.recipe, True, State.LEFT_OUT, action.reason)
         self._replace(entry, claim or _NOTHING)
 
@@ -290,13 +292,20 @@ class _Run:
         with self.ledger.transaction():
             self.ledger.condemn(source, paths)
             holding = self.ledger.condemned(source)
-            root = escape(self.source.root)
-            for doom in collapse(holding, lambda path: self.ledger.occupied(source, path), root):
+            for doom in self._dooms(holding):
                 if doom.by_id:
                     self.ledger.doom_ids(source, holding[doom.path])
                 else:
                     self.ledger.doom_paths(source, [doom.path])
             self.ledger.erase_condemned(source)
+
+    def _dooms(self, paths: Iterable[str]) -> Iterable[Doom]:
+        source = self.source.id
+        if self.ledger.source(source).place != self.source.root:
+            # The items lie below an earlier root, where no filter of this one reaches.
+            return [Doom(path, by_id=True) for path in paths]
+        root = escape(self.source.root)
+        return collapse(paths, lambda path: self.ledger.occupied(source, path), root)
 
     def _sign(self, root: Root) -> None:
         """Write down what the pass found; a scoped pass only adds to it."""
@@ -306,7 +315,10 @@ class _Run:
             state = "held" if self.tally.held else "idle"
             reason = held_reason(self.tally.held, self.source.id) if self.tally.held else None
             fields |= {"state": state, "reason": reason, "last_pass": now, "held": self.tally.held}
-            self.ledger.note_root(self.source.id, self.source.root, root)
+            before = self.ledger.source(self.source.id).place
+            # What is held may still lie below an earlier root.
+            place = before if self.tally.held else self.source.root
+            self.ledger.note_root(self.source.id, place, root)
             self.tally.set_aside = self.ledger.explained(self.source.id, State.SET_ASIDE)
             self.tally.left_out = Counter(self.ledger.reasons(self.source.id, State.LEFT_OUT))
         if fields:

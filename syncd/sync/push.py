@@ -81,6 +81,7 @@ class Pusher:
         self._parcels: list[Parcel] = []
         self._items = 0
         self._bytes = 0
+        self.added = 0  # files of which memory held nothing before
 
     def add(self, parcel: Parcel) -> None:
         """Take a parcel; sends the batch first when the parcel would not fit."""
@@ -108,6 +109,8 @@ class Pusher:
         for each in delivered:
             if each.refused is not None:
                 self._tally.set_aside.append((each.parcel.path, each.refused))
+            elif not each.parcel.supersedes:
+                self.added += 1
         if superseded:
             self.forget_doomed()
 

@@ -43,29 +43,29 @@ def agrees(source: str, ledger: Ledger, engine: MemoryEngine) -> bool:
 
 @dataclass(slots=True)
 class Correction:
-    """How the ledger differs from memory: rows that lack their items, items that no row names."""
+    """How the ledger differs from memory: rows that lack their items, paths that hold others."""
 
     lost: list[str] = field(default_factory=list)
-    doomed: list[str] = field(default_factory=list)
     found: dict[str, tuple[str, ...]] = field(default_factory=dict)
 
     def __bool__(self) -> bool:
-        return bool(self.lost or self.doomed or self.found)
+        return bool(self.lost or self.found)
 
 
 def compare(
     held: Mapping[str, tuple[str, ...]], claims: Iterable[tuple[str, tuple[str, ...]]]
 ) -> Correction:
-    """What to correct, from the ids that memory holds and those that the ledger claims, by path."""
+    """What to correct, from the ids that memory holds and those that the ledger claims, by path.
+
+    Which of several items is the right one only the file itself can tell, so it is read again.
+    """
     out = Correction()
     unclaimed = dict(held)
     for path, ids in claims:
         there = unclaimed.pop(path, ())
-        if set(ids) <= set(there):
-            out.doomed += [id for id in there if id not in ids]
-        elif there:
+        if there and set(ids) != set(there):
             out.found[path] = there
-        else:
+        elif not there:
             out.lost.append(path)
     out.found.update(unclaimed)
     return out
@@ -88,7 +88,6 @@ def reconcile(source: Source, ledger: Ledger, engine: MemoryEngine) -> Correctio
     found = compare({path: tuple(ids) for path, ids in held.items()}, claims)
     with ledger.transaction():
         ledger.distrust(source.id, found.lost)
-        ledger.doom_ids(source.id, found.doomed)
         ledger.write(source.id, (_recovered(path, ids) for path, ids in found.found.items()))
         ledger.note(source.id, complete=1, strangers=strangers)
     return found

@@ -1,7 +1,8 @@
 """The pass: every trigger (start, event, timer, command, overflow) ends in this one sequence.
 
 Probe the root, forget what was left over, set the ledger right, plan, read and store, look at the
-root again, then forget. Nothing is forgotten unless the root was trusted before and after.
+root and at what is gone again, then forget. Nothing is forgotten unless the root was trusted before
+and after. Between two files a long pass gives way to short ones that wait, of its own source too.
 """
 
 from __future__ import annotations
@@ -13,7 +14,16 @@ from dataclasses import dataclass, field
 from threading import Event
 
 from syncd.memory import MemoryEngine
-from syncd.sources import Reading, Root, Skip, SourceUnavailable, Unreadable, escape
+from syncd.sources import (
+    Blind,
+    Reading,
+    Root,
+    Sighting,
+    Skip,
+    SourceUnavailable,
+    Unreadable,
+    escape,
+)
 from syncd.sources.source import Source
 from syncd.sync.errors import Stopped
 from syncd.sync.ledger import Ledger
@@ -63,7 +73,12 @@ WHOLE = Scope()
 
 @dataclass(slots=True)
 class Pass:
-    """One pass of one source. `progress` is called after each file that was examined."""
+    """One pass of one source. `progress` is called after each file that was examined.
+
+    When `pressing()` says so, `interlude()` is called between two files, with nothing under way: it
+    may run other passes on the same ledger. One that concerns the same source is to be repeated
+    after this pass, whose listing may be older; if it fails, its error must end this pass too.
+    """
 
     source: Source
     ledger: Ledger
@@ -72,6 +87,8 @@ class Pass:
     accept_deletions: bool = False
     stop: Event = field(default_factory=Event)
     progress: Callable[[Tally], None] = lambda tally: None
+    pressing: Callable[[], bool] = lambda: False
+    interlude: Callable[[], None] = lambda: None
 
     def run(self, scope: Scope = WHOLE) -> Tally:
         """Make memory equal to the disk within `scope`; what was done, counted.
@@ -100,6 +117,7 @@ class _Run:
         self.gone: list[Gone] = []
         self.traces: set[tuple[int, int, int]] = set()
         self.notes: list[Entry] = []
+        self.gave_way = False
 
     def run(self) -> Tally:
         root = self.source.probe()
@@ -111,8 +129,9 @@ class _Run:
             if self.order.stop.is_set():
                 raise Stopped
             self._act(action)
-        self._write_notes()
-        self.pusher.flush()
+            if self.order.pressing():
+                self._give_way()
+        self._settle_up()
         self._part_with(root)
         self._sign(root)
         return self.tally
@@ -190,6 +209,23 @@ class _Run:
                 self.source.scan(path), self.ledger.rows(self.source.id, path), self.source.judge
             )
 
+    def _settle_up(self) -> None:
+        """Send and write down all that was collected."""
+        self._write_notes()
+        self.pusher.flush()
+
+    def _give_way(self) -> None:
+        self._settle_up()
+        self.gave_way = True
+        self.order.interlude()
+
+    def _claim(self, path: str, known: bool) -> Claim:
+        """What memory holds of a path; one that was not known may be by now."""
+        # A scan of one path may answer with what lies above it, of which the plan had no row.
+        if not known and self.scope.whole and not self.gave_way:
+            return _NOTHING
+        return self.ledger.claim(self.source.id, path) or _NOTHING
+
     def _act(self, action: Action) -> None:
         match action:
             case Examine():
@@ -213,7 +249,7 @@ class _Run:
         path, _, recipe = action.sighting
         self.tally.examined += 1
         became = self.source.read(path)
-        claim = (self.ledger.claim(self.source.id, path) if action.known else None) or _NOTHING
+        claim = self._claim(path, action.known)
         match became:
             case Reading():
                 self._send(path, became, recipe, claim)
@@ -227,7 +263,7 @@ class _Run:
                 # What memory has of it stays: that it cannot be read does not make it untrue.
                 self.tally.unread.append((path, became.reason))
                 self._note(Entry(path, NO_LOOK, 0, False, State.UNREADABLE, became.reason, *claim))
-            case None if action.known:
+            case None if action.known or claim.ids:
                 self.gone.append(Gone(path, State.HELD, False, (0, 0, 0)))
 
     def _send(self, path: str, reading: Reading, recipe: int, claim: Claim) -> None:
@@ -239,11 +275,8 @@ class _Run:
 
     def _leave_out(self, action: LeaveOut) -> None:
         self.tally.left_out[action.reason] += 1
-        # A scan of one path may answer with what lies above it, of which the plan had no row.
-        asked = action.known or not self.scope.whole
-        claim = self.ledger.claim(self.source.id, action.path) if asked else None
         entry = Entry(action.path, action.look, action.recipe, True, State.LEFT_OUT, action.reason)
-        self._replace(entry, claim or _NOTHING)
+        self._replace(entry, self._claim(action.path, action.known))
 
     def _replace(self, entry: Entry, claim: Claim) -> None:
         """Write a row that names no items any more, dooming those that it named."""
@@ -272,6 +305,8 @@ class _Run:
         if self.gone:
             if self.source.probe() != root:
                 raise SourceUnavailable(f"{self.source.root} was replaced during the pass")
+            absent = still_absent(self.source, [gone.path for gone in self.gone])
+            self.gone = [gone for gone in self.gone if gone.path in absent]
             go, held = self._verdict()
             self.tally.held = len(held)
             self._doom([gone.path for gone in go])
@@ -331,6 +366,27 @@ def held_reason(count: int, source: str) -> str:
         f"{count} files are gone; nothing is forgotten until they come back "
         f"or: syncd sync --accept-deletions {source}"
     )
+
+
+def still_absent(source: Source, paths: Iterable[str]) -> set[str]:
+    """Those of `paths` that are not there at this moment either."""
+    bare: dict[str, bool] = {}
+    absent = set()
+    for path in paths:
+        above = path.rpartition("/")[0]
+        if path.startswith("/"):
+            bare[above] = True  # of an earlier root, which this one does not cover
+        if above not in bare:
+            # One look at a directory that went answers for all that was in it.
+            bare[above] = next(iter(source.scan(above)), None) is None
+        if bare[above] or not _may_be_there(source, path):
+            absent.add(path)
+    return absent
+
+
+def _may_be_there(source: Source, path: str) -> bool:
+    seen = next(iter(source.scan(path)), None)
+    return isinstance(seen, Blind) or (isinstance(seen, Sighting) and seen.path == path)
 
 
 def covered(paths: Iterable[str]) -> tuple[str, ...]:

@@ -41,9 +41,11 @@ class LearningKind(StrEnum):
 class _Item:
     """What the kinds share: everything follows from the wire form."""
 
-    __slots__ = ()
+    # Asked for twice on the way of every file to memory, by who sends it and by who stores it.
+    __slots__ = ("_identity",)
     kind: ClassVar[ItemKind]
     meta: MemoryMeta
+    _identity: str
 
     def _head(self) -> str:
         """The wire form's fields before `meta`, without the closing brace."""
@@ -55,6 +57,13 @@ class _Item:
 
     def fingerprint(self) -> str:
         """The item's identity, 40 hex digits: its wire form without when it was observed."""
+        try:
+            return self._identity
+        except AttributeError:
+            object.__setattr__(self, "_identity", self._derived())
+            return self._identity
+
+    def _derived(self) -> str:
         bare = f'{self._head()},"meta":{compact(self.meta.as_json(observed=False))}}}'
         try:
             return hashlib.sha256(bare.encode()).hexdigest()[:40]
@@ -135,8 +144,12 @@ class Turn:
         return out
 
     def render(self) -> str:
-        calls = ", ".join(f"{c.name} ({c.id})" if c.id else c.name for c in self.tool_calls)
+        calls = ", ".join(map(_render_call, self.tool_calls))
         return f"{self.role.value}: {self.text}" + (f" [tools: {calls}]" if calls else "")
+
+
+def _render_call(call: ToolCallRef) -> str:
+    return call.name if call.id is None else f"{call.name} ({call.id})"
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import hashlib
 import json
 from dataclasses import fields, replace
@@ -176,3 +177,16 @@ def test_unset_is_absent_and_empty_is_not() -> None:
     wanted = {"workspace": "", "source": {"kind": "agent", "id": ""}, "tags": [""]}
     assert meta.as_json() == wanted
     assert MemoryMeta(tags=()).as_json() == {"source": {"kind": "agent"}}
+
+
+def test_an_identity_is_not_carried_over_to_a_changed_item() -> None:
+    item = Document("one")
+    first = item.fingerprint()
+    assert replace(item, body="two").fingerprint() != first
+    assert copy.copy(item).fingerprint() == first
+    assert item.fingerprint() == first
+
+
+def test_a_tool_call_is_rendered_with_its_id_even_when_that_is_empty() -> None:
+    turn = Turn(Role.USER, "hi", tool_calls=(ToolCallRef("a", ""), ToolCallRef("b")))
+    assert Conversation((turn,)).render_text() == "user: hi [tools: a (), b]"

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from syncd.cli.output import note
-from syncd.config import locate
+from syncd.config import contents, locate, parse
 
 if TYPE_CHECKING:
     from syncd.config import Config
@@ -41,24 +41,35 @@ class Session:
 
     def engine(self, *, write: bool = False) -> MemoryEngine:
         """The engine. A memory that is not there yet reads like an empty one."""
-        config = self.config()
-        if is_new(config):
-            # opening it would create it, and reading must leave no trace
-            from syncd.memory.reference import ReferenceEngine
+        from syncd.config.glance import memory_file
 
-            self.empty = True
-            note(EMPTY)
-            return ReferenceEngine()
-        return open_engine(config, read_only=not write)
+        path = self.path()
+        written = contents(path)
+        place = None if write else memory_file(path, written)
+        if place is not None:
+            return self._empty() if is_missing(place) else _reading(place)
+        config = parse(path, written)
+        return self._empty() if is_new(config) else open_engine(config, read_only=not write)
+
+    def _empty(self) -> MemoryEngine:
+        # opening it would create it, and reading must leave no trace
+        from syncd.memory.reference import ReferenceEngine
+
+        self.empty = True
+        note(EMPTY)
+        return ReferenceEngine()
 
 
 def is_new(config: Config) -> bool:
-    """Whether the memory is a file that is yet to be made. One that cannot be seen is not new."""
+    """Whether the memory is a file that is yet to be made."""
     local = local_file(config)
-    if local is None:
-        return False
+    return local is not None and is_missing(local)
+
+
+def is_missing(file: Path) -> bool:
+    """Whether there is no such file. One that cannot be seen may well be there."""
     try:
-        os.stat(local)
+        os.stat(file)
     except FileNotFoundError:
         return True
     except OSError:
@@ -69,6 +80,12 @@ def is_new(config: Config) -> bool:
 def local_file(config: Config) -> Path | None:
     """The embedded engine's file; None when the memory lies elsewhere."""
     return config.engines.local.path if config.engine == "local" else None
+
+
+def _reading(memory: Path) -> MemoryEngine:
+    from syncd.engines import build_engine
+
+    return build_engine("local", {"path": str(memory), "read_only": True})
 
 
 def open_engine(config: Config, *, read_only: bool = False) -> MemoryEngine:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from syncd.config.problems import ConfigError, Problem
+from syncd.config.problems import MAX_BYTES, ConfigError, Problem
 from syncd.config.where import locate
 
 if TYPE_CHECKING:
@@ -23,6 +23,7 @@ __all__ = [
     "KeyConfig",
     "Problem",
     "RepositoryConfig",
+    "contents",
     "credential",
     "load",
     "locate",
@@ -32,18 +33,20 @@ __all__ = [
 
 def load(path: Path, environ: Mapping[str, str] = os.environ) -> Config:
     """The configuration in a file. Raises ConfigError, which names every problem at once."""
-    from syncd.config.document import MAX_BYTES
+    return parse(path, contents(path), environ)
 
+
+def contents(path: Path) -> bytes:
+    """The bytes of a configuration file. Raises ConfigError."""
     try:
         with open(path, "rb") as file:
-            data = file.read(MAX_BYTES + 1)
+            return file.read(MAX_BYTES + 1)
     except FileNotFoundError as error:
         what = "there is no configuration here: write one with `syncd init FOLDER`"
         raise ConfigError((Problem(path, 0, 0, "", what),)) from error
     except OSError as error:
         what = f"cannot read the configuration: {error.strerror}"
         raise ConfigError((Problem(path, 0, 0, "", what),)) from error
-    return parse(path, data, environ)
 
 
 def parse(path: Path, data: bytes, environ: Mapping[str, str] = os.environ) -> Config:
@@ -52,8 +55,9 @@ def parse(path: Path, data: bytes, environ: Mapping[str, str] = os.environ) -> C
 
     from syncd.config import document as yaml
     from syncd.config.explain import explain
-    from syncd.config.models import Config, Surroundings
+    from syncd.config.models import Config
     from syncd.config.overlap import clashes
+    from syncd.config.where import Surroundings
 
     document = yaml.parse(path, data)
     around = Surroundings(environ, Path(os.path.abspath(path)).parent)

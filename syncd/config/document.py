@@ -16,10 +16,9 @@ from ruamel.yaml.error import MarkedYAMLError, YAMLError
 from ruamel.yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 from ruamel.yaml.reader import ReaderError
 
-from syncd.config.problems import ConfigError, Problem
+from syncd.config.problems import MAX_BYTES, ConfigError, Problem
 
 Place = tuple[str | int, ...]
-MAX_BYTES: Final = 1 << 20
 _YAML: Final = "tag:yaml.org,2002:"
 _KNOWN: Final = {"str", "int", "float", "bool", "null", "timestamp", "map", "seq", "merge", "value"}
 _WHOLE: Final = re.compile(r"[-+]?(0|[1-9][0-9_]*)")

@@ -8,7 +8,6 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -28,34 +27,13 @@ from pydantic import (
 
 from syncd.config import values
 from syncd.config.problems import Wrong
-from syncd.config.where import expand
+from syncd.config.where import MEMORY, Surroundings, absolute, expand
 from syncd.memory import Namespace
 from syncd.memory.errors import InvalidRequest
-from syncd.sources.names import unescape
-
-
-@dataclass(frozen=True, slots=True)
-class Surroundings:
-    """What a path in the file is read against: the environment, and the file's own directory."""
-
-    environ: Mapping[str, str] = field(default_factory=lambda: os.environ)
-    directory: Path = field(default_factory=Path.cwd)
 
 
 def _surroundings(info: ValidationInfo) -> Surroundings:
     return info.context if isinstance(info.context, Surroundings) else Surroundings()
-
-
-def absolute(written: str, around: Surroundings) -> Path:
-    """The path that a text in the file means. Raises Wrong when it means none.
-
-    Bytes that are not UTF-8 are written as in items (`syncd.sources.names`).
-    """
-    text = expand(values.text(written), around.environ)
-    if "\0" in text:
-        raise Wrong("a path cannot hold a NUL character")
-    path = around.directory / unescape(text)
-    return Path(os.path.realpath(path)) if ".." in path.parts else path
 
 
 def is_url(written: str) -> bool:
@@ -192,7 +170,7 @@ class LocalConfig(Model):
     """The embedded engine."""
 
     path: FilePath = Field(
-        _default("${XDG_DATA_HOME:-~/.local/share}/syncd/memory.db"),
+        _default(MEMORY),
         description="the file that holds the memory",
     )
 

@@ -8,8 +8,9 @@ from itertools import combinations
 from typing import NamedTuple
 
 from syncd.config.document import Document, Place
-from syncd.config.models import Surroundings, absolute, is_url
+from syncd.config.models import is_url
 from syncd.config.problems import Wrong
+from syncd.config.where import Surroundings, absolute
 
 
 class Claim(NamedTuple):

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import NamedTuple
+from typing import Final, NamedTuple
+
+# more than a person writes, and little enough to be read whole
+MAX_BYTES: Final = 1 << 20
 
 
 class Problem(NamedTuple):

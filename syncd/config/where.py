@@ -1,4 +1,4 @@
-"""Where the configuration lies, and what `~` and `${VAR}` stand for in its paths."""
+"""Where the configuration lies, and what the paths in it mean (`~`, `${VAR}`, relative ones)."""
 
 from __future__ import annotations
 
@@ -6,11 +6,23 @@ import os
 import pwd
 import re
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 
+from syncd.config import values
 from syncd.config.problems import ConfigError, Problem, Wrong
 
+# where the embedded engine keeps memory unless it is told another place
+MEMORY = "${XDG_DATA_HOME:-~/.local/share}/syncd/memory.db"
 _VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^{}]*))?\}")
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """What a path in the file is read against: the environment, and the file's own directory."""
+
+    environ: Mapping[str, str] = field(default_factory=lambda: os.environ)
+    directory: Path = field(default_factory=Path.cwd)
 
 
 def home(environ: Mapping[str, str]) -> str | None:
@@ -59,6 +71,20 @@ def expand(text: str, environ: Mapping[str, str]) -> str:
         return found
 
     return _from_home(_VARIABLE.sub(value, text), environ)
+
+
+def absolute(written: str, around: Surroundings) -> Path:
+    """The path that a text in the file means. Raises Wrong when it means none.
+
+    Bytes that are not UTF-8 are written as in items (`syncd.sources.names`).
+    """
+    from syncd.sources.names import unescape
+
+    text = expand(values.text(written), around.environ)
+    if "\0" in text:
+        raise Wrong("a path cannot hold a NUL character")
+    path = around.directory / unescape(text)
+    return Path(os.path.realpath(path)) if ".." in path.parts else path
 
 
 def _from_home(text: str, environ: Mapping[str, str]) -> str:

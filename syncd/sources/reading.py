@@ -77,9 +77,8 @@ def _read(handle: int, os_path: str, limit: int) -> Content | Skip | Unreadable 
     look = look_of(before)
     if before.st_size > limit:
         return Skip(TOO_LARGE, look, is_settled(look, now))
-    data = _bounded(handle, limit + 1)
-    if len(data) > limit:
-        return Skip(TOO_LARGE, look_of(os.fstat(handle)), False)
+    # One byte more than there should be shows growth; the next attempt sees the new size.
+    data = _bounded(handle, look.size + 1)
     if look_of(os.fstat(handle)) != look or len(data) != look.size:
         return Unreadable("changes while it is read")
     return Content(data, look, is_settled(look, now))

@@ -304,6 +304,18 @@ def test_an_include_must_spell_out_what_it_brings_back(
     assert (name in kept(source(tmp_path, include=(include,)))) is allowed
 
 
+def test_what_one_include_opens_is_not_open_to_the_others(tmp_path: Path) -> None:
+    grow(tmp_path, {"node_modules/mine/a.md": "x", "node_modules/theirs/b.md": "x", "c.md": "x"})
+    origin = source(tmp_path, include=("*", "node_modules/mine/"))
+    assert kept(origin) == {"c.md", "node_modules/mine/a.md"}
+
+
+def test_a_name_that_contains_a_marker_opens_no_directory(tmp_path: Path) -> None:
+    grow(tmp_path, {"node_modules/a.md": "x", "node_modules.md": "x"})
+    origin = source(tmp_path, include=("node_modules.md",))
+    assert verdicts(origin) == {"node_modules.md": None, "node_modules/": "dependencies"}
+
+
 def test_a_private_key_by_content_needs_its_name(tmp_path: Path) -> None:
     grow(tmp_path, {"keys/note.txt": "-----BEGIN RSA PRIVATE KEY-----\n"})
     for include, expected in ((), Skip), (("*.txt",), Skip), (("keys/note.txt",), Reading):
@@ -429,6 +441,7 @@ def test_keys_of_items_listed_back(tmp_path: Path) -> None:
         f"{origin.root}-other/b.md": f"{origin.root}-other/b.md",
         "/old/b.md": "/old/b.md",
         origin.root: origin.root,
+        f"{origin.root}/": f"{origin.root}/",
         None: None,
     }.items():
         assert origin.key_of(MemoryMeta(file_path=path)) == key
@@ -537,6 +550,29 @@ def test_places_are_forgotten_before_they_are_too_many(
     assert len(origin._places) <= 3
     reasons = {one.path: origin.judge(one) for one in seen if isinstance(one, Sighting)}
     assert {path for path, reason in reasons.items() if reason} == {f"d{n}/b.log" for n in range(9)}
+
+
+def test_a_sighting_is_judged_by_the_rules_it_was_seen_under(tmp_path: Path) -> None:
+    grow(tmp_path, {".gitignore": "a.md\n", "a.md": "x", "b.md": "x"})
+    early = source(tmp_path)
+    assert kept(early) == {".gitignore", "b.md"}
+    grow(tmp_path, {".gitignore": "b.md\n"})
+    late = [seen for seen in source(tmp_path).scan() if isinstance(seen, Sighting)]
+    assert [seen.path for seen in late if early.judge(seen) is None] == [".gitignore", "a.md"]
+
+
+def test_rules_from_above_count_in_every_recipe_below(tmp_path: Path) -> None:
+    def recipe() -> int:
+        [seen] = source(tmp_path).scan("a/b/c.md")
+        assert isinstance(seen, Sighting)
+        return seen.recipe
+
+    grow(tmp_path, {"a/b/.gitignore": "x\n", "a/b/c.md": "x", "a/.gitignore": "y\n"})
+    before = recipe()
+    grow(tmp_path, {"a/.gitignore": "z\n"})
+    assert recipe() != before
+    grow(tmp_path, {"a/.gitignore": "y\n"})
+    assert recipe() == before
 
 
 @pytest.mark.parametrize(

@@ -84,12 +84,12 @@ def test_a_file_that_may_still_change_unseen_is_read_again(
     path = tmp_path / ".gitignore"
     now = path.stat().st_ctime_ns  # written this very moment: the next write may look the same
     monkeypatch.setattr(marks.time, "time_ns", lambda: now)
+    same = marks.look_of(path.stat())
+    monkeypatch.setattr(marks, "look_of", lambda _: same)
     reader = MarkReader()
     reader.read(str(tmp_path))
     with path.open("r+") as file:
         file.write("b")
-    same = marks.look_of(path.stat())
-    monkeypatch.setattr(marks, "look_of", lambda _: same)
     assert verdict(reader.read(str(tmp_path)), "b") is True
 
 

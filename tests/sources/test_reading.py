@@ -110,12 +110,12 @@ def test_a_growing_file_cannot_pass_the_limit(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = tmp_path / "a.md"
-    path.write_bytes(b"x" * 98)
+    path.write_bytes(b"x" * 90)
     meddler = Meddler(monkeypatch, path, times=-1)
     found = load(real(path), 100)
     assert isinstance(found, Skip)
     assert (found.reason, found.settled) == (TOO_LARGE, False)
-    assert meddler.most <= 101
+    assert meddler.most <= 101  # bytes asked for at once, whatever came
 
 
 def test_a_file_replaced_meanwhile_is_read_anew(

@@ -67,6 +67,23 @@ def test_undecodable(data: bytes) -> None:
     assert decode(data) == UNDECODABLE
 
 
+@pytest.mark.parametrize(
+    ("data", "guess"),
+    [
+        (b"caf\xe9 " + b"\x81\x8d\x8f\x90" * 9, {"encoding": "iso-8859-1", "confidence": 0.9}),
+        (b"caf\xe9 and more", {"encoding": "iso-8859-1", "confidence": 0.19}),
+        (b"caf\xe9 and more", {"encoding": None, "confidence": 0.0}),
+        (b"caf\xe9 and more", {"encoding": "no-such-codec", "confidence": 0.9}),
+        (b"caf\xe9 and more", {"encoding": "ascii", "confidence": 0.9}),
+    ],
+)
+def test_a_guess_is_not_believed_blindly(
+    monkeypatch: pytest.MonkeyPatch, data: bytes, guess: dict[str, object]
+) -> None:
+    monkeypatch.setattr("chardet.detect", lambda _: guess)
+    assert decode(data) == UNDECODABLE
+
+
 LETTER = (
     "Sehr geehrte Damen und Herren, für die Grüße aus München möchten wir uns herzlich bedanken. "
     "Die Straße wäre heute natürlich schöner, wenn die Bäume blühten und die Vögel früher sängen. "

@@ -46,7 +46,7 @@ def decode(data: bytes) -> Text | str:
     text = found.text.lstrip("\ufeff")
     if "\0" in text:
         return BINARY
-    return Text(text, found.encoding) if text.strip() else BLANK
+    return BLANK if not text or text.isspace() else Text(text, found.encoding)
 
 
 def _decoded(data: bytes) -> Text | str:

@@ -31,7 +31,8 @@ class Watch:
     """One folder under watch.
 
     `is_pruned` is asked for every directory (OS path) before it is watched and again when a rule
-    file changes; `on_hint` gets the hints. Both are called on the watch's own thread.
+    file changes, after `on_rules` has been told the directory of that file; `on_hint` gets the
+    hints. All are called on the watch's own thread, but for `is_pruned` in `start` and `renew`.
     """
 
     def __init__(
@@ -39,11 +40,13 @@ class Watch:
         root: str,
         is_pruned: Callable[[str], bool],
         on_hint: Callable[[Hint], None],
+        on_rules: Callable[[str], None] = lambda directory: None,
         rule_files: frozenset[str] = RULE_FILES,
     ) -> None:
         self._root = root
         self._is_pruned = is_pruned
         self._on_hint = on_hint
+        self._on_rules = on_rules
         self._rule_files = rule_files
         self._lock = threading.Lock()  # guards all below
         self._directories = Directories(root)
@@ -157,7 +160,8 @@ class Watch:
         kind = Kind.GONE if mask & _WENT else Kind.SAVED if mask & _WHOLE else Kind.TOUCHED
         path = above.path
         if name in self._rule_files and not mask & Bits.IN_MODIFY:
-            if above.above is not None and self._is_pruned(above.path):
+            self._on_rules(path)
+            if above.above is not None and self._is_pruned(path):
                 self._drop(above)
             else:
                 self._survey(above, again=True)

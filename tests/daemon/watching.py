@@ -25,13 +25,18 @@ def by_name(path: str) -> bool:
 class Watched:
     """A watch and all its hints so far."""
 
-    def __init__(self, root: Path, is_pruned: Callable[[str], bool] = by_name) -> None:
+    def __init__(
+        self,
+        root: Path,
+        is_pruned: Callable[[str], bool] = by_name,
+        on_rules: Callable[[str], None] = lambda directory: None,
+    ) -> None:
         self.root = root
         self.hints: list[Hint] = []
         self.times: dict[Hint, float] = {}
         self.blocked = threading.Event()
         self.blocked.set()
-        self.watch = Watch(str(root), is_pruned, self.on_hint)
+        self.watch = Watch(str(root), is_pruned, self.on_hint, on_rules)
 
     def on_hint(self, hint: Hint) -> None:
         self.blocked.wait()
@@ -58,8 +63,12 @@ class Watched:
 
 
 @contextmanager
-def watched(root: Path, is_pruned: Callable[[str], bool] = by_name) -> Iterator[Watched]:
-    this = Watched(root, is_pruned)
+def watched(
+    root: Path,
+    is_pruned: Callable[[str], bool] = by_name,
+    on_rules: Callable[[str], None] = lambda directory: None,
+) -> Iterator[Watched]:
+    this = Watched(root, is_pruned, on_rules)
     this.watch.start()
     try:
         assert this.watch.alive, this.watch.reason

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import random
-import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Protocol
 
 from syncd.daemon.hints import Due, Hint, Kind, Pending
@@ -14,8 +13,28 @@ from syncd.sources.source import Source
 from syncd.sync.passes import Scope, covered
 from syncd.sync.plan import Hold
 
-# How often a source is scanned that the kernel will not watch whole.
-POLL_SECONDS = 30.0
+# Above this many paths one look at the whole source is cheaper than a look at each.
+_MOST_OWED = 2_000
+
+
+@dataclass(frozen=True, slots=True)
+class Pace:
+    """How long the daemon leaves alone what failed, in seconds.
+
+    Pauses grow from `first` to `source` or `engine`; a refused credential waits for a person.
+    `poll`: how often a source is scanned that the kernel will not watch whole; `review`: how soon
+    after a change a hold is looked at again; `back`: how soon after an event a source that was
+    unavailable is; `glance`: how often a pass asks whether another waits.
+    """
+
+    first: float = 1.0
+    source: float = 30.0
+    engine: float = 300.0
+    refused: float = 30.0
+    poll: float = 30.0
+    review: float = 2.0
+    back: float = 1.0
+    glance: float = 0.05
 
 
 class WatchableSource(Source, Protocol):
@@ -42,29 +61,38 @@ class Patience:
     """Growing, jittered pauses between attempts, in seconds; success makes them short again."""
 
     longest: float
-    pause: float = 1.0
+    first: float = 1.0
+    failures: int = 0
 
     def next(self) -> float:
-        pause, self.pause = self.pause, min(2 * self.pause, self.longest)
+        # The exponent has a bound because it would overflow after a long outage.
+        pause = min(self.first * 2.0 ** min(self.failures, 40), self.longest)
+        self.failures += 1
         return pause * random.uniform(0.75, 1.25)
 
     def reset(self) -> None:
-        self.pause = 1.0
+        self.failures = 0
 
 
-@dataclass(slots=True)
 class Desk:
     """What is to be done for one source. `on_hint` is called from the watch's thread."""
 
-    watched: Watched
-    on_hint: Callable[[Desk, Hint], None]
-    pending: Pending = field(default_factory=Pending)
-    patience: Patience = field(default_factory=lambda: Patience(30.0))
-    not_before: float = 0.0
-    poll_at: float | None = None
-    owed: frozenset[str] = frozenset()
-    watch: Watch | None = None
-    fresh: bool = False
+    def __init__(
+        self, watched: Watched, on_hint: Callable[[Desk, Hint], None], pace: Pace | None = None
+    ) -> None:
+        self.watched = watched
+        self.pace = pace or Pace()
+        self.pending = Pending()
+        self.patience = Patience(self.pace.source, self.pace.first)
+        self.watch: Watch | None = None
+        self._on_hint = on_hint
+        self._not_before = 0.0
+        self._scan_at: float | None = None
+        self._is_away = False
+        self._is_fresh = False
+        self._depth = 0
+        self._again = Scope(())
+        self._owed = Scope(())
 
     @property
     def source(self) -> WatchableSource:
@@ -79,60 +107,124 @@ class Desk:
             return None
         return self.watch.reason or "changes cannot be watched"
 
+    # -- what is pending -----------------------------------------------------------------------
+
+    def hear(self, hint: Hint, now: float) -> None:
+        """Take in a hint. One of a source that was away says that it may be back."""
+        self.pending.add(hint, now)
+        if self._is_away:
+            self._not_before = min(self._not_before, now + self.pace.back)
+
     def scan_later(self, now: float) -> None:
         """Let everything be looked at when the desk is next attended."""
         self.pending.add(Hint(Kind.LOST, self.source.root), now)
 
+    def scan_within(self, now: float, seconds: float) -> None:
+        """Let everything be looked at so many seconds from now, or sooner."""
+        at = now + seconds
+        self._scan_at = at if self._scan_at is None else min(self._scan_at, at)
+
     def due_at(self) -> float | None:
         """When there is something to do, None when nothing is pending."""
-        times = [t for t in (self.pending.next_due(), self.poll_at) if t is not None]
-        return max(min(times), self.not_before) if times else None
+        times = [t for t in (self.pending.next_due(), self._scan_at) if t is not None]
+        if self._owed.paths and not self.under_way:
+            times.append(0.0)
+        return max(min(times), self._not_before) if times else None
 
-    def take(self, now: float) -> Scope | None:
-        """What falls due by `now`, None when nothing does."""
+    def is_ready(self, now: float) -> bool:
+        """Whether something is due that can be done now, which a whole look inside one cannot."""
         at = self.due_at()
         if at is None or at > now:
-            return None
-        if self.poll_at is not None and self.poll_at <= now:
-            self.poll_at = None
-            self.scan_later(now)
-        due = self.pending.due(now)
-        if due is None:
-            return None
-        scope = scope_of(due, self.source.key)
-        owed, self.owed = self.owed, frozenset()
-        return Scope(scope.paths, scope.witnessed | owed)
+            return False
+        if not self.under_way:
+            return True
+        next_due = self.pending.next_due()
+        small = not self.pending.is_whole(self.source.root)
+        return small and next_due is not None and next_due <= now
 
-    def give_back(self, scope: Scope, now: float, pause: float) -> None:
+    def take(self, now: float, *, whole: bool = False) -> Scope | None:
+        """What falls due by `now`, None when nothing does; or everything, when it is asked for."""
+        if not (whole or self.is_ready(now)):
+            return None
+        if self._scan_at is not None and self._scan_at <= now and not self.under_way:
+            self._scan_at = None
+            whole = True
+        due = self.pending.due(now, early=whole)
+        scope = scope_of(due, self.source.key) if due is not None else Scope(())
+        if not self.under_way:
+            scope, self._owed = both(scope, self._owed), Scope(())
+        if whole:
+            scope = Scope(witnessed=scope.witnessed)
+        return scope if scope.paths else None
+
+    def give_back(self, scope: Scope, now: float, pause: float, *, away: bool = False) -> None:
         """A pass failed: look at everything after `pause` seconds, with what was witnessed."""
-        self.owed |= scope.witnessed
-        self.not_before = now + pause
-        self.scan_later(now)
+        self._owed = both(self._owed, Scope(("",), scope.witnessed))
+        self._not_before = now + pause
+        self._is_away = away
+
+    # -- passes --------------------------------------------------------------------------------
+
+    @property
+    def under_way(self) -> bool:
+        """Whether a pass of this source runs now."""
+        return self._depth > 0
+
+    @property
+    def is_inside(self) -> bool:
+        """Whether the pass that runs is one inside another of this source."""
+        return self._depth > 1
+
+    def enter(self, scope: Scope) -> None:
+        """A pass begins. One inside another is repeated later: the other's listing is older."""
+        if self.under_way:
+            self._again = both(self._again, scope)
+        self._depth += 1
+
+    def leave(self) -> None:
+        """A pass ended, one way or the other."""
+        self._depth -= 1
+        if not self.under_way:
+            self._owed, self._again = both(self._owed, self._again), Scope(())
+
+    def succeeded(self) -> None:
+        self.patience.reset()
+        self._is_away = False
+
+    # -- the watch -----------------------------------------------------------------------------
 
     def arm(self) -> None:
         """Watch the source, or what of it is not watched. Before the scan, so no gap is left."""
-        if self.watch is not None and self.watch.alive:
-            if not self.fresh:
-                self.watch.renew()
-            self.fresh = False
-            return
-        self.disarm()
-        self.watch = Watch(self.source.root, self.source.is_pruned, self._hear)
-        self.watch.start()
-        self.fresh = True
+        fresh, self._is_fresh = self._is_fresh, False
+        if self.watch is not None and self.watch.alive and not fresh:
+            self.watch.renew()
+        # Asked again: renewing may have found another folder in the place of the one watched.
+        if self.watch is None or not self.watch.alive:
+            self.disarm()
+            self.watch = Watch(self.source.root, self.source.is_pruned, self._hear)
+            self.watch.start()
+            self._is_fresh = not self.under_way
 
     def disarm(self) -> None:
         if self.watch is not None:
             self.watch.stop()
             self.watch = None
 
-    def poll_if_degraded(self) -> None:
+    def poll_if_degraded(self, now: float) -> None:
         """Scan by the clock as long as events do not tell everything."""
         if self.degraded is not None:
-            self.poll_at = time.monotonic() + min(POLL_SECONDS, self.watched.rescan)
+            self.scan_within(now, min(self.pace.poll, self.watched.rescan))
 
     def _hear(self, hint: Hint) -> None:
-        self.on_hint(self, hint)
+        self._on_hint(self, hint)
+
+
+def both(one: Scope, other: Scope) -> Scope:
+    """What covers two scopes: the whole source when that is shorter."""
+    paths = covered((*one.paths, *other.paths))
+    if len(paths) > _MOST_OWED:
+        paths = ("",)
+    return Scope(paths, one.witnessed | other.witnessed)
 
 
 def scope_of(due: Due, key: Callable[[str], str | None]) -> Scope:

@@ -129,9 +129,13 @@ class Pending:
             self._swallow(key, entry, now)
         self._collapse(key, hint.kind, now)
 
-    def due(self, now: float) -> Due | None:
-        """Hand out what is due by now, None when nothing is."""
-        ready = {key: entry for key, entry in self._entries.items() if entry.due <= now}
+    def is_whole(self, root: str) -> bool:
+        """Whether the whole source, whose root this is, waits to be looked at."""
+        return EVERYTHING in self._entries or root in self._entries
+
+    def due(self, now: float, *, early: bool = False) -> Due | None:
+        """Hand out what is due by now, or `early` all there is; None when that is nothing."""
+        ready = {key: entry for key, entry in self._entries.items() if early or entry.due <= now}
         if not ready:
             return None
         for key, entry in ready.items():

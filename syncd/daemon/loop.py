@@ -1,7 +1,7 @@
 """The daemon's one worker: takes what falls due at the desks and runs the passes, one at a time.
 
 It decides when, never what. Whatever goes wrong with a source or the engine ends in a pause and
-another pass; only a stop ends the worker.
+another pass; only a stop ends the worker. A long pass gives way to what falls due meanwhile.
 """
 
 from __future__ import annotations
@@ -13,23 +13,29 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
+from functools import partial
+from typing import NamedTuple
 
-from syncd.daemon.desk import Desk, Patience, Watched
+from syncd.daemon.books import Books
+from syncd.daemon.desk import Desk, Pace, Patience, Watched
 from syncd.daemon.hints import Hint
+from syncd.daemon.telling import Telling
 from syncd.memory import MemoryEngine
 from syncd.memory.errors import MemoryError, Unauthorized
 from syncd.sources import SourceUnavailable
-from syncd.sync.errors import LedgerDamaged, LedgerError, Stopped
+from syncd.sync.errors import LedgerDamaged, LedgerError, LedgerUnavailable, Stopped
 from syncd.sync.ledger import Ledger
-from syncd.sync.passes import WHOLE, Pass, Scope, held_reason
+from syncd.sync.passes import Pass, Scope, held_reason
 from syncd.sync.tally import Tally
 
 log = logging.getLogger("syncd")
-# A pass that is under way longer than this says so in `status`.
+# A pass that is under way longer than this says so in `status`, every so often.
 _TELL_AFTER = 2.0
+# After others went first, a pass goes on for as long as they took, but no longer than this.
+_LONGEST_SHARE = 0.5
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Order:
     """A whole pass that somebody waits for; it goes before everything that merely falls due."""
 
@@ -37,6 +43,22 @@ class Order:
     accept_deletions: bool = False
     dry_run: bool = False
     done: Future[Tally] = field(default_factory=Future)
+
+
+class Task(NamedTuple):
+    """One pass to be made."""
+
+    desk: Desk
+    scope: Scope
+    order: Order | None = None
+
+
+class Overtaken(Exception):
+    """A pass inside this one met something that ends this one too; `cause` says what."""
+
+    def __init__(self, cause: Exception) -> None:
+        super().__init__(str(cause))
+        self.cause = cause
 
 
 class Loop:
@@ -48,35 +70,37 @@ class Loop:
         open_ledger: Callable[[], Ledger],
         engine: MemoryEngine,
         said: Callable[[str], None] = lambda line: None,
+        pace: Pace | None = None,
     ) -> None:
-        self._open_ledger = open_ledger
-        self._ledger = open_ledger()
+        self._pace = pace or Pace()
+        self._books = Books(open_ledger)
+        self._opened = self._books.opened
         self._engine = engine
-        self._said = said
-        self._changed = threading.Condition()
+        self._telling = Telling(self._books, said)
+        self._changed = threading.Condition()  # guards orders, desks, and whether a task runs
         self._orders: deque[Order] = deque()
-        self._desks = [Desk(each, self._hear) for each in watched]
-        self._states: dict[str, tuple[str, str | None]] = {}
-        self._engine_patience = Patience(300.0)
+        self._desks = [Desk(each, self._hear, self._pace) for each in watched]
+        self._busy = False
+        self._glance_at = 0.0
+        self._engine_patience = Patience(self._pace.engine, self._pace.first)
         self._engine_from = 0.0
-        self._ledger_silent = False
         self.stop_event = threading.Event()
         self.beat = time.monotonic()
 
     # -- from other threads --------------------------------------------------------------------
 
-    def arm(self) -> None:
-        """Watch every source and let each be scanned."""
+    def arm(self, stop: threading.Event | None = None) -> None:
+        """Watch every source and let each be scanned. Before `work`; ends early on `stop`."""
         for desk in self._desks:
+            if stop is not None and stop.is_set():
+                return
             desk.arm()
             self.scan(desk.source.id)
 
     def scan(self, source: str) -> None:
         """Let a source be looked at whole."""
         with self._changed:
-            for desk in self._desks:
-                if desk.source.id == source:
-                    desk.scan_later(time.monotonic())
+            self._desk(source).scan_later(time.monotonic())
             self._changed.notify()
 
     def names(self) -> list[str]:
@@ -87,205 +111,276 @@ class Loop:
     def place(self, order: Order) -> Future[Tally]:
         """Have a pass made whose scan begins after this call; the tally, or what stopped it."""
         with self._changed:
-            self._orders.append(order)
+            if self.stop_event.is_set():
+                order.done.cancel()
+            else:
+                self._orders.append(order)
             self._changed.notify()
         return order.done
 
     def stop(self) -> None:
-        """End after the batch that is under way. Safe to call from a signal handler's thread."""
+        """End after the batch that is under way. Not for signal handlers: it takes a lock."""
         self.stop_event.set()
         with self._changed:
             self._changed.notify_all()
 
     def close(self) -> None:
         """Release watches and the ledger; the worker must have ended."""
+        self.stop_event.set()
+        self._dismiss()
         for desk in self._desks:
             desk.disarm()
-        self._ledger.close()
+        self._books.close()
 
     def idle(self) -> bool:
-        """Whether nothing is pending now (for tests and the status line)."""
+        """Whether no pass runs and nothing is pending."""
         with self._changed:
-            return all(desk.due_at() is None for desk in self._desks)
+            return not (
+                self._busy or self._orders or any(desk.due_at() is not None for desk in self._desks)
+            )
 
     def _hear(self, desk: Desk, hint: Hint) -> None:
         with self._changed:
-            desk.pending.add(hint, time.monotonic())
+            desk.hear(hint, time.monotonic())
             self._changed.notify()
 
     # -- the worker ----------------------------------------------------------------------------
 
     def work(self) -> None:
         """Run passes until `stop`; the body of the worker thread."""
-        while not self.stop_event.is_set():
-            taken = self._wait()
-            if isinstance(taken, Order):
-                self._carry_out(taken)
-            elif taken is not None:
-                self._attend(*taken)
+        try:
+            while not self.stop_event.is_set():
+                task = self._wait()
+                if task is not None:
+                    self._carry_out(task)
+        finally:
+            self._dismiss()
+
+    def _dismiss(self) -> None:
+        """Let nobody wait for a pass that will not be made."""
         with self._changed:
             for order in self._orders:
                 order.done.cancel()
+            self._orders.clear()
 
-    def _wait(self) -> Order | tuple[Desk, Scope] | None:
-        """The next piece of work; None after a wake-up that brought none."""
+    def _wait(self) -> Task | None:
+        """The next pass to make; None after a wake-up that brought none."""
         with self._changed:
             self.beat = now = time.monotonic()
-            if self._orders:
-                return self._orders.popleft()
-            if now >= self._engine_from:
-                for desk in self._desks:
-                    scope = desk.take(now)
-                    if scope is not None:
-                        # Whoever was served goes to the end, so that none starves another.
-                        self._desks.remove(desk)
-                        self._desks.append(desk)
-                        return desk, scope
-            times = [at for at in (desk.due_at() for desk in self._desks) if at is not None]
-            wait = max(min(times), self._engine_from) - now if times else None
-            if not self.stop_event.is_set():
-                self._changed.wait(wait)
+            task = self._take(now)
+            self._busy = task is not None
+            if task is None and not self.stop_event.is_set():
+                self._changed.wait(self._seconds_to_wait(now))
+            return task
+
+    def _seconds_to_wait(self, now: float) -> float | None:
+        times = [at for at in (desk.due_at() for desk in self._desks) if at is not None]
+        return max(min(times), self._engine_from) - now if times else None
+
+    def _take(self, now: float) -> Task | None:
+        """What can be done now; inside a pass that is only what another pass cannot harm."""
+        for order in self._orders:
+            desk = self._desk(order.source)
+            if not desk.under_way:
+                self._orders.remove(order)
+                # What is pending is part of it: an event may have told that files were removed.
+                taken = None if order.dry_run else desk.take(now, whole=True)
+                return Task(desk, taken or Scope(), order)
+        for desk in self._desks if now >= self._engine_from else ():
+            scope = desk.take(now)
+            if scope is not None:
+                # Whoever was served goes to the end, so that none starves another.
+                self._desks.remove(desk)
+                self._desks.append(desk)
+                return Task(desk, scope)
         return None
 
-    def _carry_out(self, order: Order) -> None:
-        desk = next(desk for desk in self._desks if desk.source.id == order.source)
-        outcome = self._look_ahead(desk) if order.dry_run else self._attend(desk, WHOLE, order)
-        if isinstance(outcome, Tally):
+    def _desk(self, source: str) -> Desk:
+        return next(desk for desk in self._desks if desk.source.id == source)
+
+    def _carry_out(self, task: Task) -> Tally | Exception:
+        order = task.order
+        looks = order is not None and order.dry_run
+        outcome = self._look_ahead(task.desk) if looks else self._attend(task)
+        if order is not None and isinstance(outcome, Tally):
             order.done.set_result(outcome)
-        else:
+        elif order is not None and isinstance(outcome, Exception):
             order.done.set_exception(outcome)
+        return outcome
 
     def _look_ahead(self, desk: Desk) -> Tally | Exception:
+        """Count what a pass would do; nothing is read, sent or forgotten."""
         try:
-            return self._pass(desk).outlook()
-        except (SourceUnavailable, LedgerError) as error:
+            return self._pass(desk, self._ledger()).outlook()
+        except Exception as error:  # noqa: BLE001 - it is handed to whoever asked
             return error
 
-    def _attend(self, desk: Desk, scope: Scope, order: Order | None = None) -> Tally | Exception:
+    def _attend(self, task: Task) -> Tally | Exception:
         """Make one pass; what stopped it is dealt with here, and handed to whoever waits."""
+        desk, scope, order = task
+        with self._changed:
+            desk.enter(scope)
         try:
             if scope.whole:
                 desk.arm()
-            work = self._pass(desk)
+            work = self._pass(desk, self._ledger())
             work.accept_deletions = order is not None and order.accept_deletions
             tally = work.run(scope)
             self._settle(desk, scope, tally)
         except Exception as error:  # noqa: BLE001 - one hostile file must not end the daemon
             self._deal_with(desk, scope, error)
-            return error
+            return error.cause if isinstance(error, Overtaken) else error
+        finally:
+            with self._changed:
+                desk.leave()
         return tally
 
-    def _deal_with(self, desk: Desk, scope: Scope, error: Exception) -> None:
-        match error:
-            case Stopped():
-                log.info("%s: stopped before the pass was done", desk.source.id)
-            case SourceUnavailable():
-                self._put_off(desk, scope, "unavailable", error.reason, desk.patience.next())
-            case MemoryError():
-                self._rest_engine(desk, scope, error)
-            case LedgerError():
-                self._mend_ledger(desk, scope, error)
-            case _:
-                log.error("%s: a pass broke off", desk.source.id, exc_info=error)
-                reason = f"internal error: {type(error).__name__}"
-                self._put_off(desk, scope, "failing", reason, desk.patience.next())
+    def _ledger(self) -> Ledger:
+        ledger = self._books.ledger()
+        if self._books.opened != self._opened:
+            # A new ledger knows nothing: the whole of each source has to be gone through.
+            self._opened = self._books.opened
+            with self._changed:
+                for desk in self._desks:
+                    desk.scan_later(time.monotonic())
+        return ledger
 
-    def _pass(self, desk: Desk) -> Pass:
-        started = time.monotonic()
-        told = [started]
-
-        def progress(tally: Tally) -> None:
-            self.beat = now = time.monotonic()
-            if now - started > _TELL_AFTER and now - told[0] > _TELL_AFTER:
-                told[0] = now
-                self._note(desk, state="syncing", reason=None)
-
+    def _pass(self, desk: Desk, ledger: Ledger) -> Pass:
         return Pass(
             desk.source,
-            self._ledger,
+            ledger,
             self._engine,
             hold=desk.watched.hold,
             stop=self.stop_event,
-            progress=progress,
+            progress=partial(self._progress, desk, _Clock()),
+            pressing=self._pressing,
+            interlude=partial(self._interlude, self._books.opened),
         )
+
+    def _progress(self, desk: Desk, clock: _Clock, tally: Tally) -> None:
+        self.beat = time.monotonic()
+        if clock.strikes(self.beat):
+            self._telling.note(desk.source.id, state="syncing", reason=None)
+
+    # -- inside a pass -------------------------------------------------------------------------
+
+    def _pressing(self) -> bool:
+        """Whether a pass under way should let another go first; asked after every file."""
+        now = time.monotonic()
+        if now < self._glance_at or self.stop_event.is_set():
+            return False
+        self._glance_at = now + self._pace.glance
+        with self._changed:
+            waits = any(not self._desk(order.source).under_way for order in self._orders)
+            return waits or (
+                now >= self._engine_from and any(desk.is_ready(now) for desk in self._desks)
+            )
+
+    def _interlude(self, opened: int) -> None:
+        """Make the passes that press, each source one. Overtaken when the outer one must end."""
+        began = time.monotonic()
+        for _ in self._desks:
+            with self._changed:
+                task = None if self.stop_event.is_set() else self._take(time.monotonic())
+            if task is None:
+                break
+            outcome = self._carry_out(task)
+            if isinstance(outcome, Exception) and _concerns_others(task, outcome):
+                raise Overtaken(outcome)
+            if self._books.opened != opened:
+                raise Overtaken(LedgerUnavailable(self._ledger().path, "it was begun anew"))
+        # The outer pass gets its share of the time, so that it ends although others press.
+        now = time.monotonic()
+        self._glance_at = now + max(self._pace.glance, min(now - began, _LONGEST_SHARE))
 
     # -- afterwards ----------------------------------------------------------------------------
 
     def _settle(self, desk: Desk, scope: Scope, tally: Tally) -> None:
-        desk.patience.reset()
-        if self._engine_from:
-            log.info("the engine serves again")
-        self._engine_patience.reset()
-        self._engine_from = 0.0
-        desk.poll_if_degraded()
-        self._tell_state(desk, scope, tally)
-        if tally.changed:
-            log.info("%s: %d stored, %d forgotten", tally.source, tally.stored, tally.forgotten)
-            self._said(f"{tally.source}: {tally.stored} stored, {tally.forgotten} forgotten")
+        desk.succeeded()
+        if scope.whole or tally.changed or tally.replayed:
+            self._engine_patience.reset()
+            self._engine_from = 0.0
+            self._telling.engine(None)
+        with self._changed:
+            desk.poll_if_degraded(time.monotonic())
+        if not desk.is_inside:
+            self._tell_state(desk, scope, tally)
+        self._telling.changed(tally)
 
     def _tell_state(self, desk: Desk, scope: Scope, tally: Tally) -> None:
-        record = self._ledger.source(desk.source.id)
-        if scope.whole or record.state not in ("idle", "held"):
-            held = tally.held if scope.whole else record.held
-            state, reason = ("held", held_reason(held, desk.source.id)) if held else ("idle", None)
-            if not held and desk.degraded is not None:
-                state, reason = "polling", desk.degraded
-            self._change_state(desk, state, reason, pending=0)
+        source = desk.source.id
+        record = self._ledger().source(source)
+        held = tally.held if scope.whole else record.held
+        if not scope.whole and held and (tally.examined or tally.forgotten):
+            # What was held may have come back, or have been seen to go: a whole look tells.
+            with self._changed:
+                desk.scan_within(time.monotonic(), self._pace.review)
+        if not scope.whole and record.state in ("idle", "held"):
+            return
+        state, reason = ("held", held_reason(held, source)) if held else ("idle", None)
+        if not held and desk.degraded is not None:
+            state, reason = "polling", desk.degraded
+        self._telling.state(source, state, reason, pending=0)
 
-    def _put_off(self, desk: Desk, scope: Scope, state: str, reason: str, pause: float) -> None:
+    def _deal_with(self, desk: Desk, scope: Scope, error: Exception) -> None:
+        source = desk.source.id
+        match error:
+            case Stopped():
+                log.info("%s: stopped before the pass was done", source)
+            case SourceUnavailable():
+                self._put_off(desk, scope, desk.patience.next(), away=True)
+                self._telling.state(source, "unavailable", error.reason)
+            case MemoryError():
+                self._rest_engine(desk, scope, error)
+            case LedgerError():
+                if isinstance(error, LedgerDamaged):
+                    self._books.discard(error.path)
+                self._put_off(desk, scope, desk.patience.next())
+                self._telling.state(source, "failing", str(error))
+            case Overtaken():
+                self._put_off(desk, scope, 0.0)
+                self._telling.note(source, state="failing", reason=str(error.cause))
+            case _:
+                log.error("%s: a pass broke off", source, exc_info=error)
+                self._put_off(desk, scope, desk.patience.next())
+                self._telling.state(source, "failing", f"internal error: {type(error).__name__}")
+
+    def _put_off(self, desk: Desk, scope: Scope, pause: float, *, away: bool = False) -> None:
         with self._changed:
-            desk.give_back(scope, time.monotonic(), pause)
-        self._change_state(desk, state, reason)
+            desk.give_back(scope, time.monotonic(), pause, away=away)
 
     def _rest_engine(self, desk: Desk, scope: Scope, error: MemoryError) -> None:
         """One pause holds for every source: they share the engine."""
         pause = self._engine_patience.next()
         if isinstance(error, Unauthorized):
-            pause = max(pause, 30.0)
-        self._put_off(desk, scope, "failing", error.message, 0.0)
-        self._note(desk, pending=self._outstanding(desk))
+            pause = max(pause, self._pace.refused)
+        self._put_off(desk, scope, 0.0)
+        self._telling.engine(error.message)
+        waiting = self._outstanding(desk)
+        self._telling.note(desk.source.id, state="failing", reason=error.message, pending=waiting)
         self._engine_from = time.monotonic() + pause
 
     def _outstanding(self, desk: Desk) -> int:
         """How many files wait for the engine; told in `status` while it is away."""
-        try:
-            outlook = self._pass(desk).outlook()
-        except (SourceUnavailable, LedgerError):
-            return 0
-        return outlook.examined + outlook.forgotten
+        outlook = self._look_ahead(desk)
+        return outlook.examined + outlook.forgotten if isinstance(outlook, Tally) else 0
 
-    def _mend_ledger(self, desk: Desk, scope: Scope, error: LedgerError) -> None:
-        if isinstance(error, LedgerDamaged):
-            log.warning("%s is damaged; it is moved aside and begun anew", error.path)
-            self._ledger.close()
-            self._ledger = self._open_ledger()
-        self._put_off(desk, scope, "failing", str(error), desk.patience.next())
 
-    def _change_state(
-        self, desk: Desk, state: str, reason: str | None, pending: int | None = None
-    ) -> None:
-        """Write a state down, and say it once: in the log when it is news."""
-        fields: dict[str, object] = {"state": state, "reason": reason}
-        if pending is not None:
-            fields["pending"] = pending
-        self._note(desk, **fields)
-        source = desk.source.id
-        before = self._states.get(source, ("idle", None))
-        self._states[source] = (state, reason)
-        if before == (state, reason):
-            return
-        if reason is not None:
-            log.warning("%s: %s: %s", source, state, reason)
-            self._said(f"{source}: {state}: {reason}")
-        elif before[1] is not None:
-            log.info("%s: %s again", source, state)
-            self._said(f"{source}: {state}")
+def _concerns_others(task: Task, error: Exception) -> bool:
+    """Whether what stopped an inner pass stops the outer one as well."""
+    if task.order is not None and task.order.dry_run:
+        return False
+    return task.desk.under_way or isinstance(error, MemoryError | LedgerError)
 
-    def _note(self, desk: Desk, **fields: object) -> None:
-        try:
-            self._ledger.note(desk.source.id, **fields)
-            self._ledger_silent = False
-        except LedgerError as error:
-            if not self._ledger_silent:
-                log.warning("%s", error)
-            self._ledger_silent = True
+
+class _Clock:
+    """Strikes every few seconds, for the first time when a pass is no short one."""
+
+    def __init__(self) -> None:
+        self._next = time.monotonic() + _TELL_AFTER
+
+    def strikes(self, now: float) -> bool:
+        if now < self._next:
+            return False
+        self._next = now + _TELL_AFTER
+        return True

@@ -32,19 +32,34 @@ GRACE_SECONDS = 4.0
 _SILENCE_SECONDS = 600.0
 
 
+class WorkerEnded(Exception):
+    """The worker ended by itself, which is a fault of syncd; systemd starts it anew."""
+
+
 def serve(
     watched: Sequence[Watched], open_ledger: Callable[[], Ledger], engine: MemoryEngine, state: Path
 ) -> None:
-    """Keep the sources in memory until SIGTERM or SIGINT. Call from the main thread."""
-    loop = Loop(watched, open_ledger, engine, said=notify.status)
-    control = ControlServer(socket_path(state), partial(answer, loop))
+    """Keep the sources in memory until SIGTERM or SIGINT. Call from the main thread.
+
+    Raises LedgerError when there can be no ledger, WorkerEnded.
+    """
     stop = threading.Event()
     before = _on_signals(stop)
-    scheduler = _schedule(loop, watched)
-    worker = threading.Thread(target=loop.work, name="sync", daemon=True)
     try:
-        control.start()
-        loop.arm()
+        loop = Loop(watched, open_ledger, engine, said=notify.status)
+        _serve(loop, watched, state, stop)
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _serve(loop: Loop, watched: Sequence[Watched], state: Path, stop: threading.Event) -> None:
+    control = ControlServer(socket_path(state), partial(answer, loop))
+    scheduler = _schedule(loop, watched)
+    worker = threading.Thread(target=_work, args=[loop, stop], name="sync", daemon=True)
+    try:
+        _listen(control)
+        loop.arm(stop)
         worker.start()
         scheduler.start()
         notify.ready(_greeting(watched))
@@ -54,21 +69,37 @@ def serve(
         notify.stopping()
         control.close()
         _end(loop, worker, scheduler)
-        for number, handler in before.items():
-            signal.signal(number, handler)
+
+
+def _work(loop: Loop, stop: threading.Event) -> None:
+    try:
+        loop.work()
+    finally:
+        stop.set()
+
+
+def _listen(control: ControlServer) -> None:
+    try:
+        control.start()
+    except OSError as error:
+        # Without it everything is kept in memory all the same.
+        log.warning("`syncd sync` cannot reach this daemon: %s", error)
 
 
 def answer(loop: Loop, request: Mapping[str, Any]) -> dict[str, Any]:
     """What the daemon replies to `sync`: a tally for each source, or what stopped its pass."""
     if request.get("ask") != "sync":
         raise Refused(f"the daemon does not know how to {request.get('ask')}")
-    names = request.get("sources") or loop.names()
-    unknown = sorted(set(names) - set(loop.names()))
+    known = loop.names()
+    names = request.get("sources") or known
+    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+        raise Refused("sources must be a list of names")
+    unknown = sorted(set(names) - set(known))
     if unknown:
         raise Refused(f"the running daemon does not know {', '.join(unknown)}: restart it")
     orders = [
         Order(name, bool(request.get("accept_deletions")), bool(request.get("dry_run")))
-        for name in names
+        for name in dict.fromkeys(names)
     ]
     for order in orders:
         loop.place(order)
@@ -120,6 +151,8 @@ def _wait(stop: threading.Event, loop: Loop, worker: threading.Thread) -> None:
     while not stop.wait(interval):
         if worker.is_alive() and (loop.idle() or time.monotonic() - loop.beat < _SILENCE_SECONDS):
             notify.watchdog()
+    if not worker.is_alive():
+        raise WorkerEnded("the worker ended")
 
 
 def _end(loop: Loop, worker: threading.Thread, scheduler: BackgroundScheduler) -> None:

@@ -436,3 +436,31 @@ def test_removals_are_never_invented(steps: list[tuple[object, ...]]) -> None:
                 removed |= {hint.path} if hint.kind is Kind.GONE else set()
     due = pending.due(LONGEST_TOUCHED)
     assert (due.gone if due else frozenset()) == removed
+
+
+def test_all_that_waits_is_handed_out_early_when_somebody_asks() -> None:
+    pending = Pending()
+    pending.add(Hint(Kind.GONE, "/r/a"), 1.0)
+    pending.add(Hint(Kind.TOUCHED, "/r/b"), 1.0)
+    assert pending.due(1.0) is None
+    due = pending.due(1.0, early=True)
+    assert due == Due(("/r/a", "/r/b"), gone=frozenset(["/r/a"]))
+    assert pending.due(9.0, early=True) is None
+
+
+@pytest.mark.parametrize(
+    ("hint", "whole"),
+    [
+        (Hint(Kind.LOST, "/r"), True),
+        (Hint(Kind.TREE, "/r"), True),
+        (Hint(Kind.TREE, "/r/d"), False),
+        (Hint(Kind.SAVED, "/r/a"), False),
+    ],
+)
+def test_whether_the_whole_source_waits_is_known(hint: Hint, whole: bool) -> None:
+    pending = Pending()
+    assert not pending.is_whole("/r")
+    pending.add(hint, 1.0)
+    assert pending.is_whole("/r") is whole
+    pending.due(99.0)
+    assert not pending.is_whole("/r")

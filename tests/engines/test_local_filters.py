@@ -102,7 +102,7 @@ def fill(connection: sqlite3.Connection, metas: list[MemoryMeta]) -> None:
     connection.execute("DELETE FROM tags")
     for seq, meta in enumerate(metas):
         row = rows.meta_row(Document("x", meta=meta))
-        connection.execute(rows.INSERT_ITEM, (seq, seq.to_bytes(2, "big"), *row))
+        connection.execute(rows.INSERT_ITEM, (seq, seq.to_bytes(2, "big"), 1, *row))
         for tag in dict.fromkeys(meta.tags):
             connection.execute("INSERT INTO tags VALUES (?, ?)", (tag, seq))
 

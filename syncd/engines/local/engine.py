@@ -156,7 +156,7 @@ class LocalEngine(MemoryEngine):
         with self._database.reading() as connection:
             bound = self._bound("fetch", request.filter, request.mode.value, request.query)
             past = paging.read(request.cursor, bound) or paging.start(writing.next_seq(connection))
-            search = Search(connection, query, condition(request.filter), past.top)
+            search = Search(connection, query, request.filter, past.top)
             page, more = paging.turn(search.run(), past, request.limit)
             hits = self._read(connection, page, query)
         return FetchPage(tuple(hits), paging.write(past.after(page), bound) if more else None)

@@ -37,18 +37,25 @@ _BROAD = (
 )
 
 
-def condition(filter: MetaFilter, seq: str = "items.seq") -> Condition:
-    """`filter` as SQL; only the first part keeps its index."""
-    parts = _parts(filter, seq)
+def condition(filter: MetaFilter) -> Condition:
+    """`filter` as SQL that finds rows; only the first part keeps its index."""
+    return _joined(_parts(filter, _tagged(filter.tags_any)), "")
+
+
+def probe(filter: MetaFilter) -> Condition:
+    """`filter` as SQL that judges a row which was found otherwise, without any index."""
+    return _joined(_parts(filter, _tagged_itself(filter.tags_any)), "+")
+
+
+def _joined(parts: list[Condition], first: str) -> Condition:
     if not parts:
         return EVERYTHING
-    first, *others = parts
-    free = [first.sql.replace("%", "")] + [part.sql.replace("%", "+") for part in others]
+    free = [part.sql.replace("%", "+" if at else first) for at, part in enumerate(parts)]
     values = tuple(value for part in parts for value in part.values)
     return Condition(" AND ".join(f"({sql})" for sql in free), values)
 
 
-def _parts(filter: MetaFilter, seq: str) -> list[Condition]:
+def _parts(filter: MetaFilter, tagged: Condition | None) -> list[Condition]:
     """The conditions, most selective first; `%` stands before each column that has an index."""
     parts = [_equal(column, getattr(filter, name)) for name, column in _EXACT]
     if filter.turns is not None:
@@ -56,7 +63,7 @@ def _parts(filter: MetaFilter, seq: str) -> list[Condition]:
         parts.append(Condition("items.turns_first = ? AND items.turns_last = ?", turns))
     # A range of turns means little outside its thread, and has no index of its own.
     parts += [_below("file_path", filter.file_path), _below("folder", filter.folder)]
-    parts.append(_tagged(filter.tags_any, seq))
+    parts.append(tagged)
     parts += [_equal(column, getattr(filter, name)) for name, column in _BROAD]
     parts.append(_observed(filter.observed_after, filter.observed_before))
     parts.append(_reach(filter.reach))
@@ -86,11 +93,18 @@ def _below(column: str, path: str | None) -> Condition | None:
     )
 
 
-def _tagged(tags: tuple[str, ...], seq: str) -> Condition | None:
+def _tagged(tags: tuple[str, ...]) -> Condition | None:
     if not tags:
         return None
-    sql = f"%{seq} IN (SELECT tags.seq FROM tags WHERE tags.tag IN ({_marks(tags)}))"
+    sql = f"%items.seq IN (SELECT tags.seq FROM tags WHERE tags.tag IN ({_marks(tags)}))"
     return Condition(sql, tags)
+
+
+def _tagged_itself(tags: tuple[str, ...]) -> Condition | None:
+    if not tags:
+        return None
+    sql = f"SELECT 1 FROM tags WHERE tags.tag IN ({_marks(tags)}) AND tags.seq = items.seq"
+    return Condition(f"EXISTS ({sql})", tags)
 
 
 def _observed(after: Instant | None, before: Instant | None) -> Condition | None:

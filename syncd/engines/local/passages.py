@@ -46,6 +46,15 @@ def passage_of(text: str, words: Sequence[str]) -> str:
     return best_passage(text, words) or _lines(text, start, start + 1)
 
 
+def weigh(text: str, words: Sequence[str]) -> float:
+    """How much of `text` is about `words`: the share of each, and all of them as one phrase."""
+    lowered = text.lower()
+    room = 0.5 + len(text) / 2000
+    counts = [lowered.count(_stem(word.lower())) for word in words]
+    phrase = lowered.count(" ".join(words).lower()) if len(words) > 1 else 0
+    return sum(count / (count + room) for count in (*counts, phrase) if count)
+
+
 def _lowered(text: str) -> str:
     lowered = text.lower()
     if len(lowered) == len(text):
@@ -77,8 +86,11 @@ def _occurrences(text: str, lowered: str, stem: str) -> Iterator[int]:
 
 
 def _starts_word(text: str, at: int) -> bool:
-    before, first = text[at - 1 : at], text[at]
-    return not before.isalnum() or not first.isascii() or (first.isupper() and before.islower())
+    """Whether a word starts at `at`: parse, HTTP and Header in parseHTTPHeader."""
+    before, first, after = text[at - 1 : at], text[at], text[at + 1 : at + 2]
+    if not before.isalnum() or not first.isascii():
+        return True
+    return first.isupper() and (before.islower() or after.islower())
 
 
 def _best_window(text: str, places: Sequence[_Place], weights: Sequence[float]) -> tuple[int, int]:

@@ -11,12 +11,12 @@ from dataclasses import dataclass
 from itertools import islice
 
 from syncd.engines.local.words import (
-    UNSPACED,
-    bigrams,
+    WORD,
     exact_name,
+    name_words,
     normal,
-    pieces,
     spelt_name,
+    subwords,
     unspaced_runs,
 )
 
@@ -25,8 +25,6 @@ _LONGEST = 1 << 16
 _LONGEST_PHRASE = 6
 _LONGEST_LITERAL = 4
 
-# Python入門 is two words: the tokenizer would want both at once, a reader may type either.
-_WORD = re.compile(f"[{UNSPACED}]+|[^\\W_{UNSPACED}]+")
 _QUOTED = re.compile(r'"([^"]+)"')
 _AROUND = "\"'` \t\n?!.,;:"
 _SYMBOL = re.compile(r"[^\w\s]")
@@ -66,7 +64,7 @@ def parse(text: str) -> Query:
     """The query that `text` is; without terms when it holds no word at all."""
     whole = text.strip()
     known = normal(whole[:_LONGEST])
-    every = list(islice(_WORD.findall(known), 4096))
+    every = list(islice(WORD.findall(known), 4096))
     words = tuple(_significant(every))
     phrases, literals = _literal(known)
     short = 0 < len(every) <= _LONGEST_PHRASE
@@ -76,7 +74,7 @@ def parse(text: str) -> Query:
         terms=tuple(_term(word) for word in words),
         spelt=_quoted(spelt_name(name)) if (name := known.strip(_AROUND)).isidentifier() else "",
         exact=_quoted(exact_name(every)) if short else "",
-        names=_either(" ".join(every), " ".join(_flat(every))) if short else "",
+        names=_quoted(name_words(every)) if short else "",
         phrases=phrases,
         literals=literals,
     )
@@ -94,7 +92,10 @@ def all_of(terms: Iterable[str]) -> str:
 
 def _significant(words: list[str]) -> Iterator[str]:
     """At most MOST_TERMS different words, without stop words unless there is nothing else."""
-    distinct = list({word.lower(): word for word in reversed(words)}.values())[::-1]
+    first: dict[str, str] = {}
+    for word in words:
+        first.setdefault(word.lower(), word)
+    distinct = list(first.values())
     telling = [word for word in distinct if word.lower() not in STOP_WORDS]
     return islice(telling or distinct, MOST_TERMS)
 
@@ -103,32 +104,21 @@ def _term(word: str) -> str:
     """A word as an expression: itself, or its subwords one after the other."""
     if len(word) == 1 and unspaced_runs(word):
         return f"{_quoted(word)} *"
-    return _either(word, " ".join(_flat([word])))
+    return _either(word, " ".join(subwords(word)))
 
 
 def _either(one: str, other: str) -> str:
     return _quoted(one) if one == other else f"{_quoted(one)} OR {_quoted(other)}"
 
 
-def _flat(words: list[str]) -> list[str]:
-    return [piece for word in words for piece in _subwords(word)]
-
-
-def _subwords(word: str) -> list[str]:
-    if not unspaced_runs(word):
-        return pieces(word) or [word]
-    # Without the lone last character: in the index, a longer run goes on where this one ends.
-    return bigrams(word).split()[: max(1, len(word) - 1)]
-
-
 def _literal(text: str) -> tuple[str, tuple[str, ...]]:
     """Phrases and the exact texts behind them: what stands in quotes, or a few symbols."""
-    quoted = [part for part in _QUOTED.findall(text) if _WORD.search(part)]
+    quoted = [part for part in _QUOTED.findall(text) if WORD.search(part)]
     if not quoted:
         plain = text.strip("\"'` \t\n").rstrip("?!.,;:")
-        few = len(_WORD.findall(plain)) <= _LONGEST_LITERAL
-        quoted = [plain] if few and _SYMBOL.search(plain) and _WORD.search(plain) else []
-    phrases = [_quoted(" ".join(_WORD.findall(part)[:MOST_TERMS])) for part in quoted]
+        few = len(WORD.findall(plain)) <= _LONGEST_LITERAL
+        quoted = [plain] if few and _SYMBOL.search(plain) and WORD.search(plain) else []
+    phrases = [_quoted(" ".join(WORD.findall(part)[:MOST_TERMS])) for part in quoted]
     return all_of(phrases), tuple(quoted)
 
 

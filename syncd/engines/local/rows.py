@@ -36,8 +36,8 @@ META_SELECT = ", ".join(f"items.{name}" for name in META_COLUMNS)
 HIT_SELECT = f"items.id, {META_SELECT}, texts.title, texts.extra, texts.body"
 HIT_FROM = "items CROSS JOIN texts ON texts.seq = items.seq"
 INSERT_ITEM = (
-    f"INSERT INTO items(seq, id, {', '.join(META_COLUMNS)})"
-    f" VALUES ({', '.join('?' * (len(META_COLUMNS) + 2))})"
+    f"INSERT INTO items(seq, id, size, {', '.join(META_COLUMNS)})"
+    f" VALUES ({', '.join('?' * (len(META_COLUMNS) + 3))})"
 )
 INSERT_TEXT = "INSERT INTO texts(seq, title, mime, extra, body) VALUES (?, ?, ?, ?, ?)"
 
@@ -49,6 +49,11 @@ class Text(NamedTuple):
     mime: str | None
     extra: str | None
     body: str
+
+    @property
+    def size(self) -> int:
+        """Bytes of the body."""
+        return len(self.body) if self.body.isascii() else len(self.body.encode())
 
 
 def meta_row(item: Item) -> tuple[Any, ...]:

@@ -37,6 +37,7 @@ _ITEMS = """
 CREATE TABLE items (
   seq INTEGER PRIMARY KEY AUTOINCREMENT,
   id BLOB NOT NULL UNIQUE,
+  size INTEGER NOT NULL,
   kind TEXT NOT NULL,
   namespace TEXT NOT NULL,
   workspace TEXT,

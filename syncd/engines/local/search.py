@@ -1,8 +1,8 @@
 """Keyword search in tiers: what is certainly meant comes before what may be.
 
-A tier's rows are read newest first in windows of a bounded size and ranked by bm25 within the
-window, so that the cost of a common word does not grow with the memory. A word that most texts
-hold tells little; beside rarer ones only two such words count.
+A tier's rows are read newest first in windows of a bounded size and ranked within the window, so
+that the cost of a common word does not grow with the memory. bm25 ranks by words that few texts
+hold: for a common one it would walk past every text with it, only to learn that it tells little.
 """
 
 from __future__ import annotations
@@ -10,17 +10,21 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from syncd.engines.local.filters import Condition
+from syncd.engines.local.filters import EVERYTHING, Condition, condition, probe
+from syncd.engines.local.passages import weigh
 from syncd.engines.local.query import Query, all_of, any_of
 from syncd.engines.local.schema import RANK
+from syncd.memory import MetaFilter
 
+COMMON = 3000
 WINDOW = 1000
-COMMON = 5000
-_COMMON_KEPT_BESIDE_RARE = 2
-_COMMON_KEPT_ALONE = 3
-_LITERALS_CHECKED = 3 * WINDOW
+_COMMON_WINDOW = 200
+_COMMON_KEPT = 3
+_LITERAL_WINDOW = 250
+_LITERALS_CHECKED = 1000
+_LONGEST_WEIGHED = 20_000
 # Below this a filter's rows are listed once; above it they are dense enough to meet on the way.
 _SELECTIVE = 5000
 
@@ -33,16 +37,18 @@ class Found(NamedTuple):
 
 
 class Search:
-    """One search: `query` among the items that `where` admits, none newer than `top`."""
+    """One search: `query` among the items that `filter` admits, none newer than `top`."""
 
     def __init__(
-        self, connection: sqlite3.Connection, query: Query, where: Condition, top: int
+        self, connection: sqlite3.Connection, query: Query, filter: MetaFilter, top: int
     ) -> None:
         self._connection = connection
         self._query = query
         self._top = top
-        self._where = where
-        self._filter: Condition | None = None
+        self._filter = filter
+        self._probe = probe(filter)
+        self._listed: Condition | None = None
+        self._is_dense = False
 
     def run(self) -> Iterator[Found]:
         """Every matching row once, best first."""
@@ -60,124 +66,149 @@ class Search:
         query = self._query
         if query.phrases:
             yield 6, self._literal()
-        if query.spelt:
-            yield 5, self._windows(f"names : {query.spelt}")
-        if query.exact:
-            yield 4, self._windows(f"names : {query.exact}")
-            yield 3, self._windows(f"{{title names}} : ({query.names})")
-        terms, rare = self._kept_terms()
-        if len(terms) > 1:
-            yield 2, self._windows(all_of(terms))
-        if 0 < len(rare) < len(terms):
-            # Rows with a rare word, ranked by all words: the others cannot matter as much.
-            yield 1, self._windows(f"({any_of(rare)}) AND ({any_of(terms)})")
-        yield 0, self._windows(any_of(terms))
+        for tier, name in ((5, query.spelt), (4, query.exact), (3, query.names)):
+            if name:
+                yield tier, self._by_rank(f"names : {name}", f"names : {name}")
+        yield from self._by_words()
 
-    def _kept_terms(self) -> tuple[list[str], list[str]]:
-        """The terms to search for, rarest first, and those of them that few rows hold."""
-        counted = [(self._count(term), term) for term in self._query.terms]
-        counted.sort(key=lambda pair: pair[0])
+    def _by_words(self) -> Iterator[tuple[int, Iterator[Found]]]:
+        counted = sorted((self._count(term, COMMON), term) for term in self._query.terms)
         rare = [term for count, term in counted if count < COMMON]
-        common = [term for count, term in counted if count >= COMMON]
-        kept = _COMMON_KEPT_BESIDE_RARE if rare else _COMMON_KEPT_ALONE
-        return rare + common[:kept], self._essential(counted)
+        common = [term for count, term in counted if count >= COMMON][:_COMMON_KEPT]
+        if not rare:
+            yield 2, self._by_weight(all_of(common))
+            yield 0, self._by_weight(any_of(common))
+            return
+        if len(rare) + len(common) > 1:
+            yield 2, self._by_rank(all_of(rare + common), all_of(rare))
+        few = any_of(_essential(counted))
+        if few:
+            # Rows with the rarest words, ranked by all: the others cannot matter as much.
+            yield 1, self._by_rank(few, f"({few}) AND ({any_of(rare)})")
+        yield 0, self._by_rank(any_of(rare), any_of(rare))
+        if common:
+            yield 0, self._by_weight(any_of(common))
 
-    def _essential(self, counted: list[tuple[int, str]]) -> list[str]:
-        essential, total = [], 0
-        for count, term in counted:
-            total += count
-            if total > WINDOW:
-                break
-            essential.append(term)
-        return essential
-
-    def _count(self, expression: str) -> int:
+    def _count(self, expression: str, most: int) -> int:
         sql = "SELECT count(*) FROM (SELECT 1 FROM search WHERE search MATCH ? LIMIT ?)"
-        return int(self._connection.execute(sql, (expression, COMMON)).fetchone()[0])
+        return int(self._connection.execute(sql, (expression, most)).fetchone()[0])
 
-    def _windows(self, expression: str) -> Iterator[Found]:
-        """All rows of `expression`, by bm25 within each window of the newest rows left."""
+    def _by_rank(self, expression: str, ranking: str) -> Iterator[Found]:
+        """Rows of `expression` by bm25 of `ranking`, which holds of each of them."""
+        for seqs in self._windows(expression, WINDOW):
+            yield from self._ranked(ranking, seqs)
+
+    def _by_weight(self, expression: str) -> Iterator[Found]:
+        """Rows of `expression`, whose words are all common, by how often their text has them."""
+        for seqs in self._windows(expression, _COMMON_WINDOW):
+            texts = self._texts(seqs)
+            weighed = [Found(seq, weigh(texts.get(seq, ""), self._query.words)) for seq in seqs]
+            yield from sorted(weighed, key=lambda found: (-found.score, -found.seq))
+
+    def _literal(self) -> Iterator[Found]:
+        """Rows that hold the phrases, and the literal text with its symbols as well."""
+        checked = 0
+        for seqs in self._windows(self._query.phrases, _LITERAL_WINDOW):
+            holding = self._holding(seqs)
+            if holding:
+                yield from self._ranked(self._query.phrases, holding)
+            checked += len(seqs)
+            if checked >= _LITERALS_CHECKED:
+                return
+
+    def _windows(self, expression: str, size: int) -> Iterator[list[int]]:
+        """The admitted rows of `expression`, newest first, `size` at a time."""
         below = self._top + 1
-        while seqs := self._newest(expression, below):
-            yield from self._ranked(expression, seqs)
-            if len(seqs) < WINDOW:
+        admitted = self._admitted(expression)
+        while True:
+            rows = self._connection.execute(
+                f"SELECT search.rowid FROM search {admitted.sql} search MATCH ?"
+                " AND search.rowid < ? ORDER BY search.rowid DESC LIMIT ?",
+                (*admitted.values, expression, below, size),
+            )
+            seqs = [row[0] for row in rows]
+            if seqs:
+                yield seqs
+            if len(seqs) < size:
                 return
             below = seqs[-1]
 
-    def _newest(self, expression: str, below: int) -> list[int]:
-        filter = self._filtering(expression)
-        rows = self._connection.execute(
-            f"SELECT search.rowid FROM search {filter.sql} search MATCH ? AND search.rowid < ?"
-            " ORDER BY search.rowid DESC LIMIT ?",
-            (*filter.values, expression, below, WINDOW),
-        )
-        return [row[0] for row in rows]
-
-    def _ranked(self, expression: str, seqs: list[int]) -> list[Found]:
+    def _ranked(self, ranking: str, seqs: list[int]) -> list[Found]:
         # bm25() and not `rank`: FTS5 would rank all rows before looking at the other conditions.
         rows = self._connection.execute(
             f"SELECT search.rowid, -{RANK} FROM search WHERE search MATCH ?"
             " AND search.rowid BETWEEN ? AND ?"
             " AND +search.rowid IN (SELECT value FROM json_each(?)) ORDER BY 2 DESC, 1 DESC",
-            (expression, seqs[-1], seqs[0], json.dumps(seqs)),
+            (ranking, seqs[-1], seqs[0], json.dumps(seqs)),
         )
         return [Found(seq, max(rank, 0.0)) for seq, rank in rows]
 
-    def _filtering(self, expression: str) -> Condition:
-        """The filter as a clause that ends in WHERE … AND, whichever way costs less."""
-        if self._filter is None:
-            self._filter = self._cheapest_filter()
-        return self._filter
-
-    def _cheapest_filter(self) -> Condition:
-        if self._where.sql == "1":
-            return Condition("WHERE")
-        seqs = [
-            row[0]
-            for row in self._connection.execute(
-                f"SELECT items.seq FROM items WHERE {self._where.sql} LIMIT ?",
-                (*self._where.values, _SELECTIVE + 1),
-            )
-        ]
-        if len(seqs) > _SELECTIVE:
-            joined = f"CROSS JOIN items ON items.seq = search.rowid WHERE {self._where.sql} AND"
-            return Condition(joined, self._where.values)
-        listed: tuple[Any, ...] = (min(seqs, default=0), max(seqs, default=0), json.dumps(seqs))
-        return Condition(
-            "WHERE search.rowid BETWEEN ? AND ?"
-            " AND +search.rowid IN (SELECT value FROM json_each(?)) AND",
-            listed,
+    def _texts(self, seqs: list[int]) -> dict[int, str]:
+        rows = self._connection.execute(
+            "SELECT items.seq, texts.body FROM items CROSS JOIN texts ON texts.seq = items.seq"
+            " WHERE items.seq IN (SELECT value FROM json_each(?)) AND items.size <= ?",
+            (json.dumps(seqs), _LONGEST_WEIGHED),
         )
+        return dict(rows.fetchall())
 
-    def _literal(self) -> Iterator[Found]:
-        """Rows that hold the phrases, and the literal text with its symbols as well."""
-        checked = 0
-        below = self._top + 1
-        while checked < _LITERALS_CHECKED and (seqs := self._newest(self._query.phrases, below)):
-            holding = self._holding(seqs)
-            if holding:
-                yield from self._ranked(self._query.phrases, holding)
-            checked += len(seqs)
-            below = seqs[-1]
+    def _admitted(self, expression: str) -> Condition:
+        """The filter as a clause that ends in WHERE … AND, whichever way costs less."""
+        if self._probe == EVERYTHING:
+            return Condition("WHERE")
+        if self._count(expression, _SELECTIVE) == _SELECTIVE:
+            self._list_the_filter()
+            if self._listed is not None:
+                return self._listed
+        judged = f"CROSS JOIN items ON items.seq = search.rowid WHERE {self._probe.sql} AND"
+        return Condition(judged, self._probe.values)
+
+    def _list_the_filter(self) -> None:
+        """Look up the rows that the filter admits, unless they are many."""
+        if self._listed is not None or self._is_dense:
+            return
+        where = condition(self._filter)
+        rows = self._connection.execute(
+            f"SELECT items.seq FROM items WHERE {where.sql} LIMIT ?",
+            (*where.values, _SELECTIVE + 1),
+        )
+        seqs = [row[0] for row in rows]
+        self._is_dense = len(seqs) > _SELECTIVE
+        if not self._is_dense:
+            within = "search.rowid BETWEEN ? AND ? AND +search.rowid IN"
+            self._listed = Condition(
+                f"WHERE {within} (SELECT value FROM json_each(?)) AND",
+                (min(seqs, default=0), max(seqs, default=-1), json.dumps(seqs)),
+            )
 
     def _holding(self, seqs: list[int]) -> list[int]:
+        test = "(instr(lower(body), lower(?)) OR instr(lower(title), lower(?)))"
         literals = self._query.literals
-        tests = " AND ".join(
-            ["(instr(lower(body), lower(?)) OR instr(lower(title), lower(?)))"] * len(literals)
-        )
         rows = self._connection.execute(
             "SELECT seq FROM texts WHERE seq IN (SELECT value FROM json_each(?))"
-            f" AND {tests} ORDER BY seq DESC",
+            f" AND {' AND '.join([test] * len(literals))} ORDER BY seq DESC",
             (json.dumps(seqs), *(literal for literal in literals for _ in range(2))),
         )
         return [row[0] for row in rows]
 
     def _containing(self) -> Iterator[Found]:
         """Rows whose text holds the query as it stands, newest first: it has no word to look up."""
+        text = self._query.text
+        where = condition(self._filter)
         rows = self._connection.execute(
             "SELECT items.seq FROM items CROSS JOIN texts ON texts.seq = items.seq"
-            f" WHERE {self._where.sql} AND items.seq <= ?"
+            f" WHERE {where.sql} AND items.seq <= ?"
             " AND (instr(texts.body, ?) OR instr(texts.title, ?)) ORDER BY items.seq DESC",
-            (*self._where.values, self._top, self._query.text, self._query.text),
+            (*where.values, self._top, text, text),
         )
         return (Found(row[0], 0.5) for row in rows)
+
+
+def _essential(counted: list[tuple[int, str]]) -> list[str]:
+    """The rarest terms, as many as have no more than a window of rows together."""
+    essential, total = [], 0
+    for count, term in counted:
+        total += count
+        if total > WINDOW:
+            break
+        essential.append(term)
+    return essential

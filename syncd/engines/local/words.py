@@ -19,7 +19,8 @@ UNSPACED = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uac00-\ud7af\U0
 _UNSPACED_RUN = re.compile(f"[{UNSPACED}]+")
 _BESIDE = re.compile(f"(?<=[{UNSPACED}])[A-Za-z0-9]+|[A-Za-z0-9]+(?=[{UNSPACED}])")
 _PIECE = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
-_WORD = re.compile(r"[^\W_]+")
+# Python入門 is two words: the tokenizer would want both at once, a reader may type either.
+WORD = re.compile(f"[{UNSPACED}]+|[^\\W_{UNSPACED}]+")
 _LONGEST_WORD = 60
 _MOST_PIECES = 8
 _LONGEST_NAME = 100
@@ -67,9 +68,8 @@ class IndexRow(NamedTuple):
 def index_row(title: str | None, body: str, language: str | None, mime: str | None) -> IndexRow:
     """What is indexed of an item."""
     text, heading = normal(body), normal(title or "")
-    names = dict.fromkeys(_names(text, language, mime))
-    parts = " ".join(_parts(f"{heading}\n{text}"))
-    return IndexRow(heading, _name_words(names) if names else "", text, parts)
+    names = _name_words(heading, dict.fromkeys(_names(text, language, mime)))
+    return IndexRow(heading, names, text, " ".join(_parts(f"{heading}\n{text}")))
 
 
 def normal(text: str) -> str:
@@ -92,6 +92,14 @@ def bigrams(run: str) -> str:
     return " ".join([*(run[i : i + 2] for i in range(len(run) - 1)), run[-1]])
 
 
+def subwords(word: str) -> list[str]:
+    """The words that stand for `word` one after the other: subwords, pairs, or itself."""
+    if unspaced_runs(word):
+        # Without the lone last character: in the index, a longer run goes on where this one ends.
+        return bigrams(word).split()[: max(1, len(word) - 1)]
+    return pieces(word) or [word]
+
+
 def exact_name(words: Iterable[str]) -> str:
     """One token for a whole defined name, the same for parse_http_header and parseHTTPHeader."""
     return "def0" + "".join(words).lower()
@@ -100,6 +108,14 @@ def exact_name(words: Iterable[str]) -> str:
 def spelt_name(identifier: str) -> str:
     """One token for an identifier with its underscores: the spelling asked for leads."""
     return "def1" + identifier.replace("_", "0").lower()
+
+
+def name_words(words: Iterable[str]) -> str:
+    """Words of a name or a title as tokens of their own.
+
+    Were they the plain words, each look into the names would walk past every text with them.
+    """
+    return " ".join(f"n0{part}" for word in words for part in subwords(word))
 
 
 def unspaced_runs(text: str) -> list[str]:
@@ -157,15 +173,24 @@ def _matches(pattern: re.Pattern[str], lines: list[str]) -> list[str]:
     return [match[1].strip(" \t#\r") for match in found if match]
 
 
-def _name_words(names: Iterable[str]) -> str:
-    cut = [name[:_LONGEST_NAME] for name in names]
-    subwords = (piece for word in mixed_words(" ".join(cut)) for piece in pieces(word))
-    return " ".join([*(part for name in cut for part in _whole(name)), *subwords])
+def _name_words(title: str, names: Iterable[str]) -> str:
+    tokens = [name_words(WORD.findall(title))] if title else []
+    for name in names:
+        tokens += _whole(name[:_LONGEST_NAME])
+    return " ".join(tokens)
 
 
+# As with subwords: the files of a project define the same names over and over.
+@functools.lru_cache(maxsize=16384)
 def _whole(name: str) -> tuple[str, ...]:
     """A name as the tokens that stand for all of it, and its words."""
-    if name.isidentifier():
-        return spelt_name(name), exact_name(name.split("_")), name
-    words = _WORD.findall(name)
-    return (exact_name(words), name) if words else ()
+    words = WORD.findall(name)
+    if not words:
+        return ()
+    whole = (spelt_name(name),) if name.isidentifier() else ()
+    return (*whole, exact_name(words), name_words(words), *_flattened(words))
+
+
+def _flattened(words: list[str]) -> tuple[str, ...]:
+    """The words as they are spelt, where they have subwords: parsehttpheader finds them too."""
+    return tuple(f"n0{word}" for word in words if subwords(word) != [word])

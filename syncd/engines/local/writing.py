@@ -52,7 +52,11 @@ def _insert(connection: sqlite3.Connection, fresh: dict[str, Item]) -> None:
     numbered = list(enumerate(fresh.items(), first))
     texts = [(seq, text_row(item)) for seq, (_, item) in numbered]
     connection.executemany(
-        INSERT_ITEM, ((seq, bytes.fromhex(id), *meta_row(item)) for seq, (id, item) in numbered)
+        INSERT_ITEM,
+        (
+            (seq, bytes.fromhex(id), text.size, *meta_row(item))
+            for (seq, text), (id, item) in zip(texts, fresh.items(), strict=True)
+        ),
     )
     connection.executemany(INSERT_TEXT, ((seq, *text) for seq, text in texts))
     connection.executemany(

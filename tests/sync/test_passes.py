@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 import subprocess
@@ -16,7 +17,7 @@ import pytest
 from syncd.memory import Document, MemoryMeta, MetaFilter, Namespace, SourceKind, SourceRef
 from syncd.memory.requests import ForgetTarget
 from syncd.sources import Blind, SourceUnavailable, Unreadable
-from syncd.sync.errors import Stopped
+from syncd.sync.errors import LedgerUnavailable, Stopped
 from syncd.sync.passes import Pass, Scope
 from syncd.sync.plan import Hold
 from syncd.sync.reconcile import listed
@@ -805,6 +806,61 @@ def test_items_of_an_earlier_root_go_and_take_nothing_along(scene: Scene, lost: 
     shutil.rmtree(earlier)
     scene.sync(accept=True)
     scene.assert_equal()
+
+
+# -- the state cannot be written -------------------------------------------------------------------
+
+
+def assert_files_stay(scene: Scene) -> None:
+    """A pass fails, and of no file that is there the text is lost."""
+    with pytest.raises(LedgerUnavailable):
+        scene.sync()
+    memory = scene.memory()
+    assert all(f"n/{n:04}.md" in memory for n in range(2, 60))
+
+
+@as_root
+def test_a_full_disk_of_the_state_forgets_nothing_and_passes(scene: Scene) -> None:
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", str(scene.state)], check=True)
+    try:
+        scene.many(60)
+        scene.sync()
+        ballast = scene.state / "ballast"
+        with contextlib.suppress(OSError), ballast.open("wb", buffering=0) as file:
+            while True:
+                file.write(bytes(4096))
+        scene.many(3000, "more")
+        scene.put("late")
+        scene.remove("n/0001.md")
+        for _ in range(2):
+            assert_files_stay(scene)
+        ballast.unlink()
+        scene.remove("more")
+        scene.sync(accept=True)
+        scene.assert_equal()
+        assert list(scene.state.glob("*.damaged-*")) == []
+    finally:
+        scene.reopen()
+        subprocess.run(["umount", str(scene.state)], check=True)
+
+
+@as_root
+def test_a_state_that_became_read_only_forgets_nothing_and_passes(scene: Scene) -> None:
+    subprocess.run(["mount", "-t", "tmpfs", "tmpfs", str(scene.state)], check=True)
+    try:
+        scene.many(60)
+        scene.sync()
+        scene.reopen()
+        subprocess.run(["mount", "-o", "remount,ro", str(scene.state)], check=True)
+        scene.put("late")
+        scene.remove("n/0001.md")
+        assert_files_stay(scene)
+        subprocess.run(["mount", "-o", "remount,rw", str(scene.state)], check=True)
+        scene.sync()
+        scene.assert_equal()
+    finally:
+        scene.reopen()
+        subprocess.run(["umount", str(scene.state)], check=True)
 
 
 # -- the configuration changes ---------------------------------------------------------------------

@@ -20,6 +20,7 @@ from syncd.sources.seen import (
     Sighting,
     Skip,
     SourceUnavailable,
+    Unchanged,
     Unreadable,
 )
 
@@ -58,6 +59,7 @@ __all__ = [
     "Sighting",
     "Skip",
     "SourceUnavailable",
+    "Unchanged",
     "Unreadable",
     "escape",
     "printable",

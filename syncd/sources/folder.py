@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -31,11 +31,11 @@ from syncd.sources.reading import TOO_LARGE, Content, load, reason_of
 from syncd.sources.rules import OWN_FILES, Place, Rules
 from syncd.sources.seen import (
     Blind,
+    Found,
     LeftOut,
     Outcome,
     Reading,
     Root,
-    Seen,
     Sighting,
     Skip,
     SourceUnavailable,
@@ -126,9 +126,10 @@ class FolderSource:
             return f"{shown} is not a folder"
         return f"{shown} cannot be read: {reason_of(error)}"
 
-    def scan(self, under: str = "") -> Iterator[Seen]:
+    def scan(self, under: str = "", mark: str | None = None) -> Iterator[Found]:
         """All that is there, in ascending order of paths; or what is at and below one key.
 
+        A folder has no mark: only its files say whether they changed.
         When something above `under` is left out or cannot be looked at, that is the one answer.
         Raises SourceUnavailable, at the end too: absence counts only after a scan that ended.
         """
@@ -144,7 +145,7 @@ class FolderSource:
                 f"{printable(self._shown_root)} was replaced while it was looked at"
             )
 
-    def _said(self, found: Sighting | LeftOut | Blind) -> Iterator[Seen]:
+    def _said(self, found: Sighting | LeftOut | Blind) -> Iterator[Found]:
         if found.path == "" and isinstance(found, Blind):
             raise SourceUnavailable(f"{printable(self._shown_root)}: {found.reason}")
         yield found
@@ -180,10 +181,33 @@ class FolderSource:
         item = self._document(path, name, decoded.text, content.look.mtime_ns)
         return Reading((item,), content.look, content.settled, decoded.encoding)
 
+    def mark(self) -> str | None:
+        """None: nothing short of a scan says that a folder is as it was."""
+        return None
+
+    def defers(self, path: str) -> bool:
+        """False: a file is as quickly read alone."""
+        return False
+
+    def read_many(self, paths: Sequence[str]) -> Iterator[tuple[str, Outcome | None]]:
+        """Each path with what it becomes, in the given order."""
+        for path in paths:
+            yield path, self.read(path)
+
     def is_pruned(self, os_dir: str) -> bool:
         """Whether nothing in a directory is looked at, so that it needs no watch."""
         key = self.key(os_dir)
         return bool(key) and isinstance(self._recalled(f"{key}/"), LeftOut)
+
+    def rules_changed(self, os_dir: str) -> None:
+        """Forget what is remembered of the rules in a directory and below, as they changed."""
+        key = self.key(os_dir)
+        if key is None:
+            return
+        top = f"{key}/" if key else ""
+        # A copy of the keys: a scan on another thread may be adding to them.
+        for known in [each for each in list(self._places) if each.startswith(top)]:
+            self._places.pop(known, None)
 
     def key(self, os_path: str) -> str | None:
         """The key of an absolute path: "" for the root, None outside of it."""

@@ -46,7 +46,14 @@ class Blind(NamedTuple):
     reason: str
 
 
-Seen = Sighting | LeftOut | Blind
+class Unchanged(NamedTuple):
+    """All at and below `path` ("" or ending with "/") is as the mark that was given says."""
+
+    path: str
+
+
+Found = Sighting | LeftOut | Blind
+Seen = Found | Unchanged
 
 
 class Reading(NamedTuple):

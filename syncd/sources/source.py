@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Protocol
 
 from syncd.memory import MemoryMeta, MetaFilter
@@ -30,17 +30,39 @@ class Source(Protocol):
     def is_empty(self) -> bool:
         """Whether nothing at all lies in it."""
 
-    def scan(self, under: str = "") -> Iterator[Seen]:
-        """What is there at and below a path, in ascending order of path."""
+    def scan(self, under: str = "", mark: str | None = None) -> Iterator[Seen]:
+        """What is there at and below a path, in ascending order of path.
+
+        `mark` is what `mark()` said after an earlier whole scan whose pass left nothing undone;
+        what is still as it says may be one `Unchanged` instead of many sightings.
+        """
+
+    def mark(self) -> str | None:
+        """What the last whole scan that ended stands for: an opaque text, the ledger's to keep.
+
+        None when the source has no such thing, or nothing can be concluded from that scan.
+        """
 
     def judge(self, sighting: Sighting) -> str | None:
         """Why a file is left out by its name or size, or None when it is to be read."""
 
     def read(self, path: str) -> Outcome | None:
-        """What a file becomes, or None when it is not there any more."""
+        """What a path becomes, or None when it is not there any more."""
 
-    def filter(self, path: str) -> MetaFilter:
-        """The filter that admits the items at and below a path, and nothing of other sources."""
+    def defers(self, path: str) -> bool:
+        """Whether a path is better read together with others, by `read_many`, than alone."""
+
+    def read_many(self, paths: Sequence[str]) -> Iterator[tuple[str, Outcome | None]]:
+        """What each of several paths becomes: each once, in the order that the source likes.
+
+        Closing the iterator early ends whatever it had running.
+        """
+
+    def filter(self, path: str) -> MetaFilter | None:
+        """The filter that admits the items at and below a path, and nothing of other sources.
+
+        None when no filter can say so; the items below are then forgotten one by one.
+        """
 
     def key_of(self, meta: MemoryMeta) -> str | None:
         """The path of an item listed back, or None when it has none in any source like this."""

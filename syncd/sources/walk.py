@@ -17,7 +17,7 @@ from syncd.sources.marks import MARK_FILES, MarkReader
 from syncd.sources.names import escape, printable, unescape
 from syncd.sources.reading import reason_of
 from syncd.sources.rules import OWN_FILES, Place, Rules
-from syncd.sources.seen import Blind, LeftOut, Look, Seen, Sighting, SourceUnavailable
+from syncd.sources.seen import Blind, Found, LeftOut, Look, Sighting, SourceUnavailable
 
 SYMBOLIC_LINK = "symbolic link"
 NOT_REGULAR = "not a regular file"
@@ -37,7 +37,7 @@ class Folder(NamedTuple):
     name: str
 
 
-Row = Seen | Folder
+Row = Found | Folder
 
 
 class Walker:
@@ -59,7 +59,7 @@ class Walker:
         """Where a key lies, without a final "/"."""
         return (self._prefix + unescape(key)).rstrip("/") or "/"
 
-    def walk(self, top: Place, private: frozenset[tuple[int, int]]) -> Iterator[Seen]:
+    def walk(self, top: Place, private: frozenset[tuple[int, int]]) -> Iterator[Found]:
         """All that is in and below a directory, whose own name has been judged already.
 
         `private` are the (device, inode) of syncd's own directories, however they are reached.

@@ -46,6 +46,9 @@ class WatchableSource(Source, Protocol):
     def is_pruned(self, os_dir: str) -> bool:
         """Whether a directory is never looked into, so that it needs no watch."""
 
+    def rules_changed(self, os_dir: str) -> None:
+        """Hear that a rule file in a directory changed; from the watch's thread."""
+
 
 @dataclass(frozen=True, slots=True)
 class Watched:
@@ -201,7 +204,8 @@ class Desk:
         # Asked again: renewing may have found another folder in the place of the one watched.
         if self.watch is None or not self.watch.alive:
             self.disarm()
-            self.watch = Watch(self.source.root, self.source.is_pruned, self._hear)
+            source = self.source
+            self.watch = Watch(source.root, source.is_pruned, self._hear, source.rules_changed)
             self.watch.start()
             self._is_fresh = not self.under_way
 

@@ -164,6 +164,8 @@ def test_an_empty_filter_admits_everything(connection: sqlite3.Connection) -> No
         (MetaFilter(tags_any=("t",)), "PRIMARY KEY"),
         (MetaFilter(reach=Reach.of(Namespace.parse("agent:a"))), "items_namespace (namespace=?)"),
         (MetaFilter(observed_after=Instant(0)), "items_observed ("),
+        (MetaFilter(kinds=(ItemKind.LEARNING,)), "items_kind (kind=?)"),
+        (MetaFilter(sources=(SourceKind.RSS,)), "items_source_kind (source_kind=?)"),
     ],
 )
 def test_selective_filters_use_an_index(

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from syncd.engines.local import files, schema
-from syncd.engines.local.faults import foreign, translate
+from syncd.engines.local.faults import Damage, damaged, foreign, translate
 from syncd.memory.errors import Config, Unavailable
 
 # Seven texts of 2.3 KB share such a page; smaller ones would waste a fifth of the file.
@@ -83,6 +83,8 @@ class Database:
             except sqlite3.Error as error:
                 self._drop()
                 raise translate(error, self.path) from error
+            except Damage as error:
+                raise damaged(self.path, str(error)) from error
 
     def _current(self) -> sqlite3.Connection:
         """The connection, anew when the file at the path is not the one that was opened."""

@@ -14,7 +14,6 @@ from syncd.engines.local import cursors, paging, writing
 from syncd.engines.local.database import Database
 from syncd.engines.local.descriptor import DESCRIPTOR
 from syncd.engines.local.exploring import explore
-from syncd.engines.local.faults import damaged
 from syncd.engines.local.filters import Condition, condition
 from syncd.engines.local.passages import passage_of
 from syncd.engines.local.query import Query, parse
@@ -117,9 +116,9 @@ class LocalEngine(MemoryEngine):
                 f" AND {before.sql} ORDER BY items.seq DESC LIMIT ?",
                 (*where.values, *before.values, request.limit + 1),
             ).fetchall()
-        page = rows[: request.limit]
-        more = cursors.write([page[-1][0]], bound) if len(rows) > len(page) else None
-        return ListPage(tuple(self._hit(row[1:]) for row in page), more)
+            page = rows[: request.limit]
+            more = cursors.write([page[-1][0]], bound) if len(rows) > len(page) else None
+            return ListPage(tuple(read_hit(row[1:]) for row in page), more)
 
     def get(self, request: GetRequest) -> builtins.list[Hit]:
         request.validate()
@@ -132,7 +131,7 @@ class LocalEngine(MemoryEngine):
                 f" WHERE items.id IN ({marks}) AND {where.sql.replace('(items', '(+items')}",
                 (*blobs, *where.values),
             ).fetchall()
-        found = {hit.id: hit for hit in map(self._hit, rows)}
+            found = {hit.id: hit for hit in map(read_hit, rows)}
         return [found[id] for id in dict.fromkeys(request.ids) if id in found]
 
     def explore(self, request: ExploreRequest) -> ExplorePage:
@@ -192,18 +191,16 @@ class LocalEngine(MemoryEngine):
             " WHERE items.seq IN (SELECT value FROM json_each(?))",
             (json.dumps([found.seq for found in page]),),
         )
-        by_seq = {row[0]: row[1:] for row in rows}
-        hits = [replace(self._hit(by_seq[seq]), score=score) for seq, score in page]
-        return [replace(hit, passage=passage_of(hit.text, query.words)) for hit in hits]
+        by_seq = {row[0]: read_hit(row[1:]) for row in rows}
+        # The index may name an item that is gone: one that another Unicode version had split.
+        return [
+            replace(hit, score=score, passage=passage_of(hit.text, query.words))
+            for seq, score in page
+            if (hit := by_seq.get(seq)) is not None
+        ]
 
     def _bound(self, operation: str, filter: MetaFilter, *parts: str) -> bytes:
         return cursors.question(self._memory_id, operation, filter.as_json(), *parts)
-
-    def _hit(self, row: tuple[Any, ...]) -> Hit:
-        try:
-            return read_hit(row)
-        except (ValueError, TypeError, LookupError, MemoryError) as error:
-            raise damaged(self.path, f"an item cannot be read back: {error}") from error
 
     def _opened(self, connection: sqlite3.Connection) -> None:
         facts = dict(connection.execute("SELECT name, value FROM facts"))

@@ -23,6 +23,10 @@ _LATER = {
 }
 
 
+class Damage(Exception):
+    """What was read from the file makes no sense; the message says what."""
+
+
 def translate(error: sqlite3.Error, path: Path) -> MemoryError:
     """The contract's error for one of SQLite's, naming the memory file."""
     code = getattr(error, "sqlite_errorcode", None)

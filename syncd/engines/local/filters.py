@@ -8,6 +8,12 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+from syncd.engines.local.schema import (
+    UNUSUAL_KIND,
+    UNUSUAL_SOURCE,
+    USUAL_KINDS,
+    USUAL_SOURCES,
+)
 from syncd.memory import Instant, MetaFilter, Namespace, Reach
 from syncd.memory.filters import path_prefix
 
@@ -67,7 +73,8 @@ def _parts(filter: MetaFilter, tagged: Condition | None) -> list[Condition]:
     parts += [_equal(column, getattr(filter, name)) for name, column in _BROAD]
     parts.append(_observed(filter.observed_after, filter.observed_before))
     parts.append(_reach(filter.reach))
-    parts += [_among("kind", filter.kinds), _among("source_kind", filter.sources)]
+    parts.append(_among("kind", filter.kinds, USUAL_KINDS, UNUSUAL_KIND))
+    parts.append(_among("source_kind", filter.sources, USUAL_SOURCES, UNUSUAL_SOURCE))
     return [part for part in parts if part is not None]
 
 
@@ -75,10 +82,15 @@ def _equal(column: str, value: str | None) -> Condition | None:
     return None if value is None else Condition(f"%items.{column} = ?", (value,))
 
 
-def _among(column: str, words: tuple[str, ...]) -> Condition | None:
+def _among(
+    column: str, words: tuple[str, ...], usual: frozenset[str], unusual: str
+) -> Condition | None:
+    """`column` is one of `words`; where all of them are unusual, that is said for the index."""
     if not words:
         return None
-    return Condition(f"items.{column} IN ({_marks(words)})", tuple(str(word) for word in words))
+    sql = f"%items.{column} IN ({_marks(words)})"
+    sql += f" AND {unusual}" if usual.isdisjoint(words) else ""
+    return Condition(sql, tuple(str(word) for word in words))
 
 
 def _below(column: str, path: str | None) -> Condition | None:

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from syncd.engines.local.words import pieces
 
 _LONGEST = 480
-_MOST_PLACES = 256
+_MOST_PLACES = 64
 _SUFFIXES = ("ations", "ation", "ings", "ing", "ies", "ied", "ed", "es", "s", "e", "y")
 _DEFINES = re.compile(
     r"[ \t]*(?:[a-z]+(?:\([a-z]+\))? ){0,5}"

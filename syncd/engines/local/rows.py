@@ -10,6 +10,7 @@ import functools
 import json
 from typing import Any, NamedTuple
 
+from syncd.engines.local.faults import Damage
 from syncd.engines.local.schema import META_COLUMNS
 from syncd.memory import (
     Conversation,
@@ -28,6 +29,7 @@ from syncd.memory import (
     Turn,
     TurnRange,
 )
+from syncd.memory.errors import MemoryError
 from syncd.memory.wire import compact, is_blank
 
 _SECOND = 1_000_000_000
@@ -124,17 +126,28 @@ def read_meta(row: tuple[Any, ...]) -> tuple[ItemKind, MemoryMeta]:
         agent,
         ToolCallRef(tool, tool_id) if tool is not None else None,
         SourceRef(SourceKind(source), source_id),
-        tuple(json.loads(tags)) if tags is not None else (),
+        tuple(read_tags(tags)),
         Instant(seconds * _SECOND + ns) if seconds is not None else None,
     )
 
 
-def read_hit(row: tuple[Any, ...], score: float = 0.0, passage: str | None = None) -> Hit:
-    """The hit of a row that was selected with HIT_SELECT."""
-    kind, meta = read_meta(row[1:-3])
+def read_hit(row: tuple[Any, ...]) -> Hit:
+    """The hit of a row that was selected with HIT_SELECT; Damage when it makes no sense."""
     title, extra, body = row[-3:]
-    confidence = json.loads(extra)[1] if kind is ItemKind.LEARNING else None
-    return Hit(row[0].hex(), kind, rendered(title, body), meta, score, confidence, passage)
+    try:
+        kind, meta = read_meta(row[1:-3])
+        confidence = json.loads(extra)[1] if kind is ItemKind.LEARNING else None
+        return Hit(row[0].hex(), kind, rendered(title, body), meta, confidence=confidence)
+    except (ValueError, TypeError, LookupError, AttributeError, MemoryError) as error:
+        raise Damage(f"an item cannot be read back: {error}") from error
+
+
+def read_tags(text: str | None) -> list[str]:
+    """The tags of a row; Damage when they cannot be read."""
+    try:
+        return list(json.loads(text)) if text is not None else []
+    except (ValueError, TypeError) as error:
+        raise Damage(f"tags cannot be read back: {error}") from error
 
 
 def rendered(title: str | None, body: str) -> str:

@@ -78,6 +78,12 @@ CREATE VIRTUAL TABLE search USING fts5(
 )
 """
 
+# Nearly all items are of these, so that an index on them would be large and never of use.
+USUAL_KINDS = frozenset({"document"})
+USUAL_SOURCES = frozenset({"folder", "github"})
+UNUSUAL_KIND = "items.kind <> 'document'"
+UNUSUAL_SOURCE = "items.source_kind NOT IN ('folder', 'github')"
+
 _PARTIAL = ("repo", "commit_hash", "url", "thread_id", "agent_id", "tool_name")
 
 _FIRST = (
@@ -96,6 +102,9 @@ _FIRST = (
     "CREATE INDEX items_folder ON items(folder)",
     "CREATE INDEX items_workspace ON items(workspace)",
     "CREATE INDEX items_namespace ON items(namespace)",
+    f"CREATE INDEX items_kind ON items(kind) WHERE {UNUSUAL_KIND.replace('items.', '')}",
+    "CREATE INDEX items_source_kind ON items(source_kind)"
+    f" WHERE {UNUSUAL_SOURCE.replace('items.', '')}",
     "CREATE INDEX items_observed ON items(observed_s, observed_ns)",
     *(f"CREATE INDEX items_{name} ON items({name}) WHERE {name} IS NOT NULL" for name in _PARTIAL),
 )

@@ -9,21 +9,23 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Iterator
-from typing import NamedTuple
+import sys
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
 
-from syncd.engines.local.filters import EVERYTHING, Condition, condition, probe
+from syncd.engines.local.filters import EVERYTHING, condition, probe
 from syncd.engines.local.passages import weigh
 from syncd.engines.local.query import Query, all_of, any_of
 from syncd.engines.local.schema import RANK
 from syncd.memory import MetaFilter
 
 COMMON = 3000
-WINDOW = 1000
-_COMMON_WINDOW = 200
+WINDOW = 600
+_COMMON_WINDOW = 100
+_NAME_WINDOW = 200
 _COMMON_KEPT = 3
 _LITERAL_WINDOW = 250
-_LITERALS_CHECKED = 1000
+_LITERALS_CHECKED = 500
 _LONGEST_WEIGHED = 20_000
 # Below this a filter's rows are listed once; above it they are dense enough to meet on the way.
 _SELECTIVE = 5000
@@ -34,6 +36,15 @@ class Found(NamedTuple):
 
     seq: int
     score: float
+
+
+class Admitted(NamedTuple):
+    """A filter within a search: a clause, its values, and the range in which its rows lie."""
+
+    sql: str
+    values: tuple[Any, ...] = ()
+    low: int = 0
+    high: int = sys.maxsize
 
 
 class Search:
@@ -47,7 +58,7 @@ class Search:
         self._top = top
         self._filter = filter
         self._probe = probe(filter)
-        self._listed: Condition | None = None
+        self._listed: Admitted | None = None
         self._is_dense = False
 
     def run(self) -> Iterator[Found]:
@@ -68,7 +79,7 @@ class Search:
             yield 6, self._literal()
         for tier, name in ((5, query.spelt), (4, query.exact), (3, query.names)):
             if name:
-                yield tier, self._by_rank(f"names : {name}", f"names : {name}")
+                yield tier, self._by_rank(f"names : {name}", f"names : {name}", _NAME_WINDOW)
         yield from self._by_words()
 
     def _by_words(self) -> Iterator[tuple[int, Iterator[Found]]]:
@@ -93,45 +104,47 @@ class Search:
         sql = "SELECT count(*) FROM (SELECT 1 FROM search WHERE search MATCH ? LIMIT ?)"
         return int(self._connection.execute(sql, (expression, most)).fetchone()[0])
 
-    def _by_rank(self, expression: str, ranking: str) -> Iterator[Found]:
+    def _by_rank(self, expression: str, ranking: str, size: int = 0) -> Iterator[Found]:
         """Rows of `expression` by bm25 of `ranking`, which holds of each of them."""
-        for seqs in self._windows(expression, WINDOW):
+        for seqs in self._windows(expression, size or WINDOW):
             yield from self._ranked(ranking, seqs)
 
     def _by_weight(self, expression: str) -> Iterator[Found]:
         """Rows of `expression`, whose words are all common, by how often their text has them."""
         for seqs in self._windows(expression, _COMMON_WINDOW):
-            texts = self._texts(seqs)
-            weighed = [Found(seq, weigh(texts.get(seq, ""), self._query.words)) for seq in seqs]
-            yield from sorted(weighed, key=lambda found: (-found.score, -found.seq))
+            yield from self._weighed(seqs, self._query.words)
+
+    def _weighed(self, seqs: list[int], words: Sequence[str]) -> list[Found]:
+        texts = self._texts(seqs)
+        weighed = [Found(seq, weigh(texts.get(seq, ""), words)) for seq in seqs]
+        return sorted(weighed, key=lambda found: (-found.score, -found.seq))
 
     def _literal(self) -> Iterator[Found]:
         """Rows that hold the phrases, and the literal text with its symbols as well."""
         checked = 0
         for seqs in self._windows(self._query.phrases, _LITERAL_WINDOW):
-            holding = self._holding(seqs)
-            if holding:
-                yield from self._ranked(self._query.phrases, holding)
+            yield from self._weighed(self._holding(seqs), self._query.literals)
             checked += len(seqs)
             if checked >= _LITERALS_CHECKED:
                 return
 
     def _windows(self, expression: str, size: int) -> Iterator[list[int]]:
         """The admitted rows of `expression`, newest first, `size` at a time."""
-        below = self._top + 1
         admitted = self._admitted(expression)
-        while True:
+        # One range alone: FTS5 would use the first of two, and walk past all that the other bars.
+        low, high = admitted.low, min(self._top, admitted.high)
+        while low <= high:
             rows = self._connection.execute(
                 f"SELECT search.rowid FROM search {admitted.sql} search MATCH ?"
-                " AND search.rowid < ? ORDER BY search.rowid DESC LIMIT ?",
-                (*admitted.values, expression, below, size),
+                " AND search.rowid BETWEEN ? AND ? ORDER BY search.rowid DESC LIMIT ?",
+                (*admitted.values, expression, low, high, size),
             )
             seqs = [row[0] for row in rows]
             if seqs:
                 yield seqs
             if len(seqs) < size:
                 return
-            below = seqs[-1]
+            high = seqs[-1] - 1
 
     def _ranked(self, ranking: str, seqs: list[int]) -> list[Found]:
         # bm25() and not `rank`: FTS5 would rank all rows before looking at the other conditions.
@@ -151,16 +164,16 @@ class Search:
         )
         return dict(rows.fetchall())
 
-    def _admitted(self, expression: str) -> Condition:
+    def _admitted(self, expression: str) -> Admitted:
         """The filter as a clause that ends in WHERE … AND, whichever way costs less."""
         if self._probe == EVERYTHING:
-            return Condition("WHERE")
+            return Admitted("WHERE")
         if self._count(expression, _SELECTIVE) == _SELECTIVE:
             self._list_the_filter()
             if self._listed is not None:
                 return self._listed
         judged = f"CROSS JOIN items ON items.seq = search.rowid WHERE {self._probe.sql} AND"
-        return Condition(judged, self._probe.values)
+        return Admitted(judged, self._probe.values)
 
     def _list_the_filter(self) -> None:
         """Look up the rows that the filter admits, unless they are many."""
@@ -174,11 +187,9 @@ class Search:
         seqs = [row[0] for row in rows]
         self._is_dense = len(seqs) > _SELECTIVE
         if not self._is_dense:
-            within = "search.rowid BETWEEN ? AND ? AND +search.rowid IN"
-            self._listed = Condition(
-                f"WHERE {within} (SELECT value FROM json_each(?)) AND",
-                (min(seqs, default=0), max(seqs, default=-1), json.dumps(seqs)),
-            )
+            within = "WHERE +search.rowid IN (SELECT value FROM json_each(?)) AND"
+            low, high = min(seqs, default=1), max(seqs, default=0)
+            self._listed = Admitted(within, (json.dumps(seqs),), low, high)
 
     def _holding(self, seqs: list[int]) -> list[int]:
         test = "(instr(lower(body), lower(?)) OR instr(lower(title), lower(?)))"

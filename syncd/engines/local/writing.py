@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from typing import Any
 
 from syncd.engines.local.filters import Condition
-from syncd.engines.local.rows import INSERT_ITEM, INSERT_TEXT, meta_row, text_row
+from syncd.engines.local.rows import INSERT_ITEM, INSERT_TEXT, meta_row, read_tags, text_row
 from syncd.engines.local.words import IndexRow, index_row
 from syncd.memory import Item, StoreReceipt
 
@@ -116,7 +115,7 @@ def _remove(connection: sqlite3.Connection, column: str, values: list[Any]) -> i
     connection.executemany(_UNINDEX, ((row[0], *index_row(*row[1:5])) for row in rows))
     connection.executemany(
         "DELETE FROM tags WHERE tag = ? AND seq = ?",
-        ((tag, row[0]) for row in rows if row[5] for tag in json.loads(row[5])),
+        ((tag, row[0]) for row in rows for tag in read_tags(row[5])),
     )
     seqs = [(row[0],) for row in rows]
     connection.executemany("DELETE FROM texts WHERE seq = ?", seqs)

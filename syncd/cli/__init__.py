@@ -35,10 +35,21 @@ COMMANDS = {
     "verify": Entry("verify", "Compare memory with the disk."),
     "service": Entry("service", "Run syncd with systemd, as a service of yours."),
 }
+_EPILOG = """\b
+Exit status: 0 done, 1 something is not in memory, 2 wrong use or configuration,
+3 the engine does not serve, 4 another syncd holds the state.
+
+\b
+Example:
+  syncd init ~/notes && syncd sync && syncd search 'road map'"""
 
 
 class LazyGroup(click.Group):
     """Knows its commands by name; their help lines are in the table above."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        # what people type first: `syncd help` and `syncd help search`
+        return super().parse_args(ctx, [*args[1:], "--help"] if args[:1] == ["help"] else args)
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(COMMANDS)
@@ -70,16 +81,16 @@ class LazyGroup(click.Group):
 @click.group(
     cls=LazyGroup,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
-    epilog="\b\nExample:\n  syncd init ~/notes && syncd sync && syncd search 'road map'",
+    epilog=_EPILOG,
 )
 @click.option(
     "--config", metavar="PATH", help="The configuration; default: ~/.config/syncd/config.yaml."
 )
-@click.option("-v", "--verbose", count=True, help="Say more; twice for every step.")
+@click.option("-v", "--verbose", count=True, help="Let `run` tell every step.")
 @click.version_option(__version__, message="%(prog)s %(version)s")
 @click.pass_context
 def cli(ctx: click.Context, config: str | None, verbose: int) -> None:
-    """Keep an agent's memory equal to your folders and repositories, and read it back."""
+    """Keep an agent's memory equal to your folders, and read it back."""
     from syncd.cli.session import Session
 
     ctx.obj = Session(config, verbose)

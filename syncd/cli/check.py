@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from syncd.cli.books import trouble
 from syncd.cli.errors import Exit
 from syncd.cli.names import escape
 from syncd.cli.output import json_option, note, print_json, print_table
@@ -15,6 +16,8 @@ from syncd.config import ConfigError
 if TYPE_CHECKING:
     from syncd.config import Config, FolderConfig, RepositoryConfig
     from syncd.memory import EngineHealth
+
+NO_SOURCE = "warning: there is no source in the configuration, so nothing is watched"
 
 
 @click.command(epilog="\b\nExample:\n  syncd --config new.yaml check --json")
@@ -33,13 +36,17 @@ def command(session: Session, as_json: bool) -> int:
         return Exit.WRONG
     sources = [_source(config, source) for source in config.sources]
     health = engine_health(config)
+    unusable = trouble(config.state)
+    state = {"at": escape(str(config.state)), "warnings": [unusable] if unusable else []}
     engine = {"id": config.engine, "health": health.as_json()}
     if as_json:
         names = {"config": escape(str(path)), "valid": True, "problems": []}
-        print_json({**names, "sources": sources, "engine": engine})
+        print_json({**names, "sources": sources, "state": state, "engine": engine})
     else:
         _print(str(path), config, sources, health)
-    return Exit.DONE if health.is_serving() else Exit.NOT_SERVING
+        if unusable:
+            note(f"warning: {unusable}")
+    return Exit.NOT_SERVING if unusable or not health.is_serving() else Exit.DONE
 
 
 def _problem(fields: dict[str, Any]) -> dict[str, Any]:
@@ -98,4 +105,4 @@ def _print(path: str, config: Config, sources: list[dict[str, Any]], health: Eng
     if health.reason:
         note(f"warning: engine {config.engine}: {health.reason}")
     if not sources:
-        note("warning: there is no source, so nothing is watched")
+        note(NO_SOURCE)

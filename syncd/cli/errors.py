@@ -6,6 +6,7 @@ import errno
 import os
 import sys
 import traceback
+from collections.abc import Sequence
 from enum import IntEnum
 
 import click
@@ -26,12 +27,18 @@ class Exit(IntEnum):
 
 
 class UserError(Exception):
-    """Something that a person can mend; `message` says what happened and what to do."""
+    """Something that a person can mend; `message` says what happened and what to do.
 
-    def __init__(self, message: str, exit_code: int = Exit.WRONG) -> None:
+    `lines` follow it as they are, to be copied.
+    """
+
+    def __init__(
+        self, message: str, exit_code: int = Exit.WRONG, lines: Sequence[str] = ()
+    ) -> None:
         super().__init__(message)
         self.message = message
         self.exit_code = exit_code
+        self.lines = lines
 
 
 # by name, so that reporting an error imports nothing; a test resolves every name
@@ -45,7 +52,16 @@ CODES = {
     "syncd.sources.seen.SourceUnavailable": Exit.BEHIND,
 }
 
+# the types of others that say what happened, and what to do then
+ADVICE = {
+    "syncd.sync.errors.LedgerDamaged": "`syncd sync` begins a new one; memory is not touched",
+    "syncd.sync.errors.LedgerUnavailable": "check that it is a file, its permissions and its disk",
+    "syncd.sync.lock.StateLocked": "wait until that is done, or end it",
+}
+
 _WAY_OUT = {
+    errno.EEXIST: "move away what is there",
+    errno.EISDIR: "move the folder away",
     errno.EACCES: "check its permissions",
     errno.EPERM: "check its permissions",
     errno.EROFS: "choose a place that can be written",
@@ -86,15 +102,21 @@ def explain(error: Exception) -> tuple[list[str], int]:
     if isinstance(error, click.Abort):
         return _aborted(error)
     if isinstance(error, UserError):
-        return [_said(error.message)], error.exit_code
+        return [_said(error.message), *map(printable, error.lines)], error.exit_code
     for kind in type(error).__mro__:
         code = CODES.get(f"{kind.__module__}.{kind.__qualname__}")
         if code is not None:
-            return [_said(str(error))], code
+            return [_said(_advised(error))], code
     if isinstance(error, OSError):
-        return [_said(_of_the_system(error))], Exit.BEHIND
+        return [_said(of_the_system(error))], Exit.BEHIND
     what = f"this is a fault of syncd: {type(error).__name__}: {error}"
     return [_said(f"{what} (SYNCD_DEBUG=1 shows where)")], Exit.BEHIND
+
+
+def _advised(error: Exception) -> str:
+    kind = type(error)
+    advice = ADVICE.get(f"{kind.__module__}.{kind.__qualname__}")
+    return str(error) + (f": {advice}" if advice else "")
 
 
 def _aborted(error: click.Abort) -> tuple[list[str], int]:
@@ -104,7 +126,8 @@ def _aborted(error: click.Abort) -> tuple[list[str], int]:
     return [], Exit.INTERRUPTED
 
 
-def _of_the_system(error: OSError) -> str:
+def of_the_system(error: OSError) -> str:
+    """What the system refused, of which file, and what to do about it."""
     named = os.fsdecode(error.filename) if isinstance(error.filename, str | bytes) else ""
     what = error.strerror or str(error) or type(error).__name__
     way_out = _WAY_OUT.get(error.errno or 0)

@@ -33,15 +33,23 @@ FACETS = (
 
 
 @click.command(epilog="\b\nExample:\n  syncd explore language --source widgets")
-@click.argument("facet", type=click.Choice(FACETS))
+@click.argument("facet", metavar="FACET", type=click.Choice(FACETS))
 @filter_options
 @click.option(
-    "--limit", type=click.IntRange(1, 500), default=50, show_default=True, help="At most."
+    "--limit",
+    metavar="N",
+    type=click.IntRange(1, 500),
+    default=50,
+    help="So many values at most; 50 unless told.",
 )
 @json_option
 @click.pass_obj
 def command(session: Session, facet: str, selection: MetaFilter, limit: int, as_json: bool) -> None:
-    """Count what memory holds along one dimension."""
+    """Count what memory holds along one dimension.
+
+    FACET is one of kind, source, source_id, workspace, folder, file_path, language, repo, url,
+    thread, agent, tool_call, tag and namespace.
+    """
     from syncd.memory import ExploreRequest, Facet
 
     with session.engine() as engine:

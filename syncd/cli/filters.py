@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 _KINDS = click.Choice(["document", "conversation", "learning"])
+_KIND_HELP = "Only this kind: document, conversation or learning."
 _TIME = "a date, an RFC 3339 time, or how long ago (2h, 7d)"
 _OPTIONS = (
     click.option("--source", metavar="ID", help="Only items of this source."),
@@ -30,7 +31,7 @@ _OPTIONS = (
     click.option("--language", metavar="NAME", help="Only this language (python, markdown)."),
     click.option("--commit", metavar="HASH", help="Only this commit (its full hash)."),
     click.option("--tag", metavar="TAG", multiple=True, help="Only items with one of these tags."),
-    click.option("--kind", type=_KINDS, multiple=True, help="Only items of these kinds."),
+    click.option("--kind", metavar="KIND", type=_KINDS, multiple=True, help=_KIND_HELP),
     click.option("--namespace", metavar="NS", help="Only items at exactly this namespace."),
     click.option("--since", metavar="TIME", help=f"Only items observed since: {_TIME}."),
     click.option("--until", metavar="TIME", help=f"Only items observed before: {_TIME}."),
@@ -54,7 +55,8 @@ def filter_options(function: Function) -> Function:
 def limit_option(default: int) -> Callable[[Function], Function]:
     """`--limit`, at least 1."""
     most = click.IntRange(min=1, max=1_000_000)
-    return click.option("--limit", type=most, default=default, show_default=True, help="At most.")
+    said = f"So many at most; {default} unless told."
+    return click.option("--limit", metavar="N", type=most, default=default, help=said)
 
 
 cursor_option = click.option("--cursor", metavar="TOKEN", help="Go on where a page ended.")

@@ -111,10 +111,18 @@ def chosen(config: Config, names: Sequence[str]) -> list[FolderConfig]:
     known = {source.id: source for source in config.folders()}
     for name in names:
         if name not in known:
-            near = difflib.get_close_matches(name, known, n=1)
-            hint = f"; did you mean {near[0]}?" if near else f"; there are: {', '.join(known)}"
-            raise UserError(f"there is no source {name}{hint}")
+            raise UserError(_unknown(name, config, list(known)))
     return [known[name] for name in dict.fromkeys(names)] or list(known.values())
+
+
+def _unknown(name: str, config: Config, known: Sequence[str]) -> str:
+    if any(source.id == name for source in config.sources):
+        return f"source {name}: repositories are not synced by this version"
+    near = difflib.get_close_matches(name, known, n=1)
+    there = ", ".join(known) or "none, add one to `sources` in the configuration"
+    return f"there is no source {name}; " + (
+        f"did you mean {near[0]}?" if near else f"there are: {there}"
+    )
 
 
 def repositories_left(config: Config) -> int:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 import os
 import re
+import shlex
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import combinations
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -32,13 +33,11 @@ engine: local                 # memory lies in a file on this machine
 
 sources:
 """
-_SOURCE = """\
-  - id: {id}
-    folder: {folder}
-    # include: ["*.md"]       # gitignore patterns; by default every text file is taken
-    # exclude: ["archive/"]   # besides .gitignore, .syncdignore and the built-in list
-    # tags: [personal]
-"""
+_REMARKS = (
+    '    # include: ["*.md"]       # gitignore patterns; by default every text file is taken',
+    '    # exclude: ["archive/"]   # besides .gitignore, .syncdignore and the built-in list',
+    "    # tags: [personal]",
+)
 _PLAIN = re.compile(r"[~/A-Za-z0-9_][A-Za-z0-9_./-]*")
 _UNPRINTABLE = re.compile(r"[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")
 _LANGUAGES_SHOWN = 12
@@ -50,19 +49,61 @@ _LANGUAGES_SHOWN = 12
 @json_option
 @click.pass_obj
 def command(session: Session, paths: tuple[str, ...], force: bool, as_json: bool) -> None:
-    """Write a configuration for folders and show what would be synced."""
+    """Write a configuration for folders and show what would be synced.
+
+    Where there is one already that names these folders, nothing is written.
+    """
     from syncd.config import parse
 
     target = Path(os.path.realpath(session.path()))
+    wanted = folders(paths)
     if not force and os.path.lexists(target):
-        raise UserError(f"{target} is there already: edit it, or replace it with --force")
-    text = written(folders(paths))
-    # what is written must be what `load` takes, whatever the folders are called
-    config = parse(target, text.encode())
-    write(target, text.encode(), force=force)
+        config, new = _present(target, wanted), False
+    else:
+        text = written(wanted)
+        # what is written must be what `load` takes, whatever the folders are called
+        config, new = parse(target, text.encode()), True
+        write(target, text.encode(), force=force)
     if not as_json:
-        click.echo(f"wrote {one_line(str(target))}")
+        there = f"{target} is there already and names this: nothing to write"
+        click.echo(one_line(f"wrote {target}" if new else there))
     _show(target, config, as_json)
+
+
+def _present(target: Path, wanted: Sequence[str]) -> Config:
+    """The configuration that is there, when it names the wanted folders. Raises UserError."""
+    from syncd.config import ConfigError, load
+
+    try:
+        config = load(target)
+    except ConfigError as error:
+        raise UserError(
+            f"{target} is there already, but is not right: mend it (`syncd check` tells how), "
+            "or replace it with --force"
+        ) from error
+    known = {os.path.realpath(source.folder): source.id for source in config.folders()}
+    new = [path for path in wanted if path not in known]
+    for path in new:
+        _refuse_overlap(path, known)
+    if new:
+        ids = [source.id for source in config.sources]
+        raise UserError(
+            f"{target} is there already; to watch more, add this under `sources:` in it "
+            "(or replace it with --force)",
+            lines=_entries(new, ids, bare=True),
+        )
+    return config
+
+
+def _refuse_overlap(path: str, known: Mapping[str, str]) -> None:
+    for folder, id in known.items():
+        for inner, outer in ((path, folder), (folder, path)):
+            if inner.startswith(outer.rstrip("/") + "/"):
+                what = "lies inside" if inner == path else "contains"
+                raise UserError(
+                    f"{path} {what} {folder}, which is watched already as source {id}: "
+                    "a file can have only one source"
+                )
 
 
 def folders(given: Sequence[str]) -> list[str]:
@@ -70,7 +111,9 @@ def folders(given: Sequence[str]) -> list[str]:
     paths = [os.path.realpath(path) for path in given]
     for name, path in zip(given, paths, strict=True):
         if not os.path.lexists(path):
-            raise UserError(f"{name}: there is no such folder")
+            raise UserError(
+                f"{name}: there is no such folder; to make it: mkdir -p {shlex.quote(name)}"
+            )
         if not os.path.isdir(path):
             raise UserError(f"{name} is a file: name the folder that it lies in")
     unique = list(dict.fromkeys(paths))
@@ -82,12 +125,18 @@ def folders(given: Sequence[str]) -> list[str]:
 
 def written(paths: Sequence[str]) -> str:
     """The configuration for these folders, as the text of its file."""
-    ids: list[str] = []
-    parts = [_TOP]
+    return _TOP + "\n".join(_entries(paths)) + "\n"
+
+
+def _entries(paths: Sequence[str], taken: Sequence[str] = (), bare: bool = False) -> list[str]:
+    """The lines under `sources:` for these folders; `bare` without the remarks."""
+    ids = list(taken)
+    lines = []
     for path in paths:
         ids.append(_fresh_id(path, ids))
-        parts.append(_SOURCE.format(id=_scalar(ids[-1]), folder=_scalar(_short(path))))
-    return "".join(parts)
+        lines += [f"  - id: {_scalar(ids[-1])}", f"    folder: {_scalar(_short(path))}"]
+        lines += () if bare else _REMARKS
+    return lines
 
 
 def _fresh_id(path: str, taken: Sequence[str]) -> str:
@@ -160,9 +209,10 @@ def _show(target: Path, config: Config, as_json: bool) -> None:
     if as_json:
         print_json({"config": escape(str(target)), "sources": shown})
     else:
-        click.echo("\nnext:\n  syncd sync               bring this into memory now")
+        click.echo("\nnext:\n  syncd sync               bring this into memory once")
+        click.echo("  syncd run                keep it there, equal to the disk, while this runs")
+        click.echo("  syncd service install    the same from now on, started at login")
         click.echo("  syncd search WORDS       find it again")
-        click.echo("  syncd service install    keep memory equal to the disk from now on")
 
 
 def _print(id: str, folder: str, found: Survey) -> None:

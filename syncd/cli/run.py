@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from syncd.cli.books import holding
 from syncd.cli.errors import Exit
 from syncd.cli.folders import folder_source, hold_of, repositories_left
 from syncd.cli.session import Session, open_engine
@@ -25,11 +26,10 @@ def command(session: Session) -> int:
     from syncd.daemon.journal import setup_logging
     from syncd.daemon.process import serve
     from syncd.sync.ledger import Ledger
-    from syncd.sync.lock import StateLock
 
     config = session.config()
-    setup_logging("DEBUG" if session.verbose > 1 else "INFO")
-    with StateLock(config.state), open_engine(config) as engine:
+    setup_logging("DEBUG" if session.verbose else "INFO")
+    with holding(config), open_engine(config) as engine:
         repositories_left(config)
         serve(watched(config), lambda: Ledger.open(config.state), engine, config.state)
     return Exit.DONE

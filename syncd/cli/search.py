@@ -21,8 +21,9 @@ if TYPE_CHECKING:
 @click.argument("query", nargs=-1, required=True)
 @click.option(
     "--mode",
+    metavar="MODE",
     type=click.Choice(["keyword", "vector", "hybrid"]),
-    help="How to rank; default: hybrid where the engine serves it, else its first mode.",
+    help="keyword, vector or hybrid; left out: hybrid where the engine has it, else its first.",
 )
 @click.option("--ids", is_flag=True, help="Show each item's id.")
 @filter_options

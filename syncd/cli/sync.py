@@ -6,12 +6,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from syncd.cli.books import copied, holding, opened
+from syncd.cli.check import NO_SOURCE, engine_health
 from syncd.cli.errors import Exit, UserError
 from syncd.cli.folders import chosen, folder_source, hold_of, repositories_left
+from syncd.cli.names import printable
 from syncd.cli.output import Progress, json_option, note, print_json
-from syncd.cli.session import Session, open_engine
+from syncd.cli.session import Session, is_new, open_engine
 from syncd.cli.text import plural
-from syncd.sources.names import printable
 
 if TYPE_CHECKING:
     from syncd.config import Config, FolderConfig
@@ -24,11 +26,11 @@ Results = list[dict[str, Any]]
 
 @click.command(epilog="\b\nExample:\n  syncd sync notes --dry-run")
 @click.argument("sources", nargs=-1, metavar="[SOURCE]...")
-@click.option("--dry-run", is_flag=True, help="Tell what would be done; read and send nothing.")
+@click.option("--dry-run", is_flag=True, help="Tell what would be done, and change nothing.")
 @click.option(
     "--accept-deletions",
     is_flag=True,
-    help="Forget what is held because it may only be away (name the SOURCE).",
+    help="Forget what is gone from the SOURCE, even where that waits for you.",
 )
 @json_option
 @click.pass_obj
@@ -50,6 +52,8 @@ def command(
     else:
         for result in results:
             _print(result, dry_run)
+    if not config.sources:
+        note(NO_SOURCE)
     in_step = not left and all(result["in_step"] for result in results)
     return Exit.DONE if in_step or dry_run else Exit.BEHIND
 
@@ -57,15 +61,19 @@ def command(
 def _results(
     config: Config, picked: list[FolderConfig], dry_run: bool, accept_deletions: bool
 ) -> Results:
-    from syncd.sync.lock import StateLock, StateLocked
+    from syncd.sync.lock import StateLocked, holder
 
-    lock = StateLock(config.state)
+    if dry_run:
+        held_by = holder(config.state)
+        if held_by is None:
+            return _foreseen(config, picked, accept_deletions)
+        return _asked(config, picked, True, accept_deletions, StateLocked(*held_by))
     try:
-        lock.acquire()
+        with holding(config), open_engine(config) as engine, opened(config) as ledger:
+            orders = [pass_of(config, source, ledger, engine) for source in picked]
+            return [_one(order, accept_deletions) for order in orders]
     except StateLocked as locked:
-        return _asked(config, picked, dry_run, accept_deletions, locked)
-    with lock, open_engine(config) as engine:
-        return _made(config, picked, engine, dry_run, accept_deletions)
+        return _asked(config, picked, False, accept_deletions, locked)
 
 
 def _asked(
@@ -89,30 +97,28 @@ def _asked(
     except NoAnswer:
         raise locked from None
     except Refused as error:
-        raise UserError(str(error), Exit.BEHIND) from error
+        serving = engine_health(config).is_serving()
+        raise UserError(str(error), Exit.BEHIND if serving else Exit.NOT_SERVING) from error
     return results
 
 
-def _made(
-    config: Config,
-    picked: list[FolderConfig],
-    engine: MemoryEngine,
-    dry_run: bool,
-    accept_deletions: bool,
-) -> Results:
-    from syncd.sync.ledger import Ledger
+def _foreseen(config: Config, picked: list[FolderConfig], accept_deletions: bool) -> Results:
+    """What a sync would do, worked out on a copy of the ledger, so that nothing is written."""
+    from syncd.memory.reference import ReferenceEngine
+    from syncd.sync.reconcile import agrees, reconcile
 
-    ledger = Ledger.open(config.state)
-    try:
-        return [
-            _one(pass_of(config, source, ledger, engine), dry_run, accept_deletions)
-            for source in picked
-        ]
-    finally:
-        ledger.close()
+    memory = ReferenceEngine() if is_new(config) else open_engine(config, read_only=True)
+    results = []
+    with memory as engine, copied(config) as ledger:
+        for source in picked:
+            order = pass_of(config, source, ledger, engine)
+            if not agrees(source.id, ledger, engine):
+                reconcile(order.source, ledger, engine)
+            results.append(_one(order, accept_deletions, dry_run=True))
+    return results
 
 
-def _one(order: Pass, dry_run: bool, accept_deletions: bool) -> dict[str, Any]:
+def _one(order: Pass, accept_deletions: bool, dry_run: bool = False) -> dict[str, Any]:
     from syncd.sources import SourceUnavailable
 
     source = order.source.id

@@ -6,13 +6,14 @@ from typing import TYPE_CHECKING
 
 import click
 
+from syncd.cli.books import holding, opened
 from syncd.cli.errors import Exit
 from syncd.cli.folders import chosen, folder_source
+from syncd.cli.names import printable
 from syncd.cli.output import json_option, note, print_json
 from syncd.cli.session import Session, open_engine
 from syncd.cli.sync import pass_of
 from syncd.cli.text import plural
-from syncd.sources.names import printable
 
 if TYPE_CHECKING:
     from syncd.config import Config, FolderConfig
@@ -33,8 +34,7 @@ def command(session: Session, sources: tuple[str, ...], repair: bool, as_json: b
     """
     config = session.config()
     picked = chosen(config, sources)
-    with_engine = _repaired if repair else _compared
-    findings = with_engine(session, config, picked)
+    findings = _repaired(config, picked) if repair else _compared(session, config, picked)
     if as_json:
         print_json({"repaired": repair, "sources": [found.as_json() for found in findings]})
     else:
@@ -52,24 +52,18 @@ def _compared(session: Session, config: Config, picked: list[FolderConfig]) -> l
         return [verify(folder_source(config, source), engine) for source in picked]
 
 
-def _repaired(session: Session, config: Config, picked: list[FolderConfig]) -> list[Findings]:
-    from syncd.sync.ledger import Ledger
-    from syncd.sync.lock import StateLock
+def _repaired(config: Config, picked: list[FolderConfig]) -> list[Findings]:
     from syncd.sync.verify import repair, verify
 
     out = []
-    with StateLock(config.state), open_engine(config) as engine:
-        ledger = Ledger.open(config.state)
-        try:
-            for source in picked:
-                order = pass_of(config, source, ledger, engine)
+    with holding(config), open_engine(config) as engine, opened(config) as ledger:
+        for source in picked:
+            order = pass_of(config, source, ledger, engine)
+            found = verify(order.source, engine)
+            if not found.in_step:
+                repair(order, found)
                 found = verify(order.source, engine)
-                if not found.in_step:
-                    repair(order, found)
-                    found = verify(order.source, engine)
-                out.append(found)
-        finally:
-            ledger.close()
+            out.append(found)
     return out
 
 

@@ -45,8 +45,14 @@ def contents(path: Path) -> bytes:
         what = "there is no configuration here: write one with `syncd init FOLDER`"
         raise ConfigError((Problem(path, 0, 0, "", what),)) from error
     except OSError as error:
-        what = f"cannot read the configuration: {error.strerror}"
+        what = f"cannot read the configuration: {error.strerror}: {_way_out(error)}"
         raise ConfigError((Problem(path, 0, 0, "", what),)) from error
+
+
+def _way_out(error: OSError) -> str:
+    if isinstance(error, IsADirectoryError):
+        return "name the file in it"
+    return "check its permissions" if isinstance(error, PermissionError) else "check the path"
 
 
 def parse(path: Path, data: bytes, environ: Mapping[str, str] = os.environ) -> Config:

@@ -14,7 +14,7 @@ import pytest
 
 from syncd import __version__
 from syncd.cli import COMMANDS, cli, run
-from syncd.cli.errors import CODES
+from syncd.cli.errors import ADVICE, CODES, Exit
 from tests.cli.conftest import Cli
 from tests.cli.running import environment, syncd
 
@@ -95,12 +95,24 @@ def test_a_misspelt_command_is_answered_with_the_right_one(cli: Cli) -> None:
     assert "Did you mean 'search'?" in result.err
 
 
+def test_help_is_a_command_too(cli: Cli) -> None:
+    assert cli("help") == cli("--help")
+    assert cli("help", "search") == cli("search", "--help")
+    assert cli("help").code == 0
+
+
+def test_the_help_tells_the_exit_codes(cli: Cli) -> None:
+    out = cli("--help").out
+    for code in (Exit.DONE, Exit.BEHIND, Exit.WRONG, Exit.NOT_SERVING, Exit.HELD):
+        assert f"{code} " in out.partition("Exit status:")[2]
+
+
 def test_no_command_at_all_shows_the_help(cli: Cli) -> None:
     result = cli()
     assert "Commands:" in result.out + result.err
 
 
-@pytest.mark.parametrize("name", CODES)
+@pytest.mark.parametrize("name", {**CODES, **ADVICE})
 def test_every_error_that_has_a_code_exists(name: str) -> None:
     module, _, kind = name.rpartition(".")
     assert issubclass(getattr(importlib.import_module(module), kind), Exception)

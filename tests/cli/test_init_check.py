@@ -76,6 +76,47 @@ def test_init_never_replaces_a_configuration_unasked(cli: Cli, home: Path, notes
     assert stat.S_IMODE((home / CONFIG).stat().st_mode) == 0o600
 
 
+def test_init_of_the_same_folders_again_is_no_fault(cli: Cli, home: Path, notes: Path) -> None:
+    (home / "papers").mkdir()
+    (home / "alias").symlink_to(notes)
+    cli("init", "notes", "papers")
+    before = (home / CONFIG).stat()
+    for paths in (["notes", "papers"], ["papers"], ["alias"]):
+        result = cli("init", *paths)
+        assert (result.code, result.err) == (0, "")
+        assert "is there already" in result.out
+        assert "notes: " in result.out
+    assert (home / CONFIG).stat() == before
+    assert [source["id"] for source in cli("init", "papers", "--json").json["sources"]] == [
+        *("notes", "papers")
+    ]
+
+
+def test_init_of_another_folder_says_what_to_add(cli: Cli, home: Path, notes: Path) -> None:
+    (home / "more" / "notes").mkdir(parents=True)
+    cli("init", "notes")
+    text = (home / CONFIG).read_text()
+    result = cli("init", "notes", "more/notes")
+    assert (result.code, result.out) == (2, "")
+    first, *lines = result.err.splitlines()
+    assert str(home / CONFIG) in first
+    assert lines == ["  - id: notes-2", "    folder: ~/more/notes"]
+    assert (home / CONFIG).read_text() == text
+    (home / CONFIG).write_text(text + "\n".join(lines) + "\n")
+    assert cli("init", "notes", "more/notes").code == 0
+
+
+@pytest.mark.parametrize(("path", "how"), [("notes/sub", "lies inside"), (".", "contains")])
+def test_init_of_a_folder_that_overlaps_a_watched_one_says_so(
+    cli: Cli, notes: Path, path: str, how: str
+) -> None:
+    cli("init", "notes")
+    result = cli("init", path)
+    assert (result.code, result.out, len(result.err.splitlines())) == (2, "", 1)
+    assert how in result.err
+    assert "source notes" in result.err
+
+
 def test_init_writes_through_a_link_to_the_configuration(cli: Cli, home: Path, notes: Path) -> None:
     (home / "dotfiles").mkdir()
     (home / CONFIG).parent.mkdir(parents=True)
@@ -88,7 +129,8 @@ def test_init_writes_through_a_link_to_the_configuration(cli: Cli, home: Path, n
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["gone"], "gone: there is no such folder"),
+        (["gone"], "gone: there is no such folder; to make it: mkdir -p gone"),
+        (["no where"], "mkdir -p 'no where'"),
         (["notes/a.md"], "is a file: name the folder"),
         (["notes", "notes/sub"], "lies inside"),
         (["notes", "gone"], "gone"),
@@ -125,6 +167,15 @@ def test_init_gives_every_folder_an_id_of_its_own(cli: Cli, home: Path) -> None:
 def test_init_of_a_folder_with_a_dollar_and_braces_says_why_not(cli: Cli, home: Path) -> None:
     (home / "${X}").mkdir()
     assert "cannot be written" in cli("init", "${X}").err
+
+
+def test_check_finds_a_state_that_cannot_be_kept(cli: Cli, home: Path, notes: Path) -> None:
+    cli("init", "notes")
+    (home / ".local").write_text("a file")
+    result = cli("check")
+    assert result.code == 3
+    assert f"the state cannot be kept: {home}/.local is not a folder" in result.err
+    assert len(cli("check", "--json").json["state"]["warnings"]) == 1
 
 
 def test_init_cannot_write_where_a_file_is_in_the_way(cli: Cli, home: Path, notes: Path) -> None:
@@ -201,6 +252,7 @@ def test_check_json(cli: Cli, home: Path, notes: Path) -> None:
         "valid": True,
         "problems": [],
         "sources": [{"id": "notes", "kind": "folder", "at": str(notes), "warnings": []}],
+        "state": {"at": str(home / ".local/state/syncd"), "warnings": []},
         "engine": {"id": "local", "health": {"state": "ok"}},
     }
 

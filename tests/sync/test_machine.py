@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -18,8 +19,9 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from syncd.memory import Namespace
-from syncd.sources import SourceUnavailable, escape, reading
-from syncd.sync.passes import WHOLE, Scope
+from syncd.memory.errors import Unavailable
+from syncd.sources import Blind, FolderSource, Seen, SourceUnavailable, escape, reading
+from syncd.sync.passes import WHOLE, Pass, Scope
 from syncd.sync.plan import Hold, at_or_below
 from tests.sync.scene import SOURCE, Scene
 
@@ -30,6 +32,21 @@ NAMES = ["a", "a-", "a.b", "A", "b", "a0", "é", "e\u0301", "x\ny", os.fsdecode(
 names = st.sampled_from(NAMES)
 paths = st.lists(names, min_size=1, max_size=3).map("/".join)
 EXCLUDED = "b"
+
+
+class HalfBlind(FolderSource):
+    """Cannot look into the directory `top`."""
+
+    top = ""
+
+    def scan(self, under: str = "") -> Iterator[Seen]:
+        if at_or_below(under, self.top) and under:
+            yield Blind(self.top + "/", "input/output error")
+            return
+        seen = [one for one in super().scan(under) if not one.path.startswith(self.top + "/")]
+        if at_or_below(self.top, under):
+            seen.append(Blind(self.top + "/", "input/output error"))
+        yield from sorted(seen, key=lambda one: one.path)
 
 
 class Folder(RuleBasedStateMachine):
@@ -232,6 +249,37 @@ class Folder(RuleBasedStateMachine):
             self.scene.sync_killed(at, scope, hold=self.hold)
         except SourceUnavailable:
             assert not self.disk()
+
+    @rule(left=st.integers(0, 6), data=st.data(), whole=st.booleans())
+    def pass_whose_engine_goes_away(self, left: int, data: Any, whole: bool) -> None:
+        calls = iter(range(left))
+
+        def before(name: str, argument: Any) -> None:
+            if next(calls, None) is None:
+                raise Unavailable("away")
+
+        self.scene.engine.before = before
+        try:
+            self.scene.sync(WHOLE if whole else self.scope(data), hold=self.hold)
+        except (Unavailable, SourceUnavailable):
+            pass
+        finally:
+            self.scene.engine.before = lambda name, argument: None
+
+    @rule(data=st.data(), whole=st.booleans())
+    def pass_that_cannot_look_into_a_directory(self, data: Any, whole: bool) -> None:
+        """Whatever a person accepts, nothing below it is forgotten."""
+        top = escape(self.some_directory(data))
+        before = self.scene.memory()
+        owed = self.scene.ledger.doomed(SOURCE)
+        source = HalfBlind(self.scene.source._settings)
+        source.top = top
+        scope = WHOLE if whole else self.scope(data)
+        Pass(source, self.scene.ledger, self.scene.engine, accept_deletions=True).run(scope)
+        after = self.scene.memory()
+        for path, texts in before.items():
+            if path.startswith(top + "/") and not owed:
+                assert set(texts) <= set(after.get(path, [])), path
 
     @rule()
     def pass_of_a_new_process(self) -> None:

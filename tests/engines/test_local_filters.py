@@ -11,7 +11,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from syncd.engines.local import rows, schema
-from syncd.engines.local.filters import condition
+from syncd.engines.local.filters import condition, probe
 from syncd.memory import (
     Document,
     Instant,
@@ -125,6 +125,9 @@ def test_sql_and_matches_agree(
     fill(connection, known)
     expected = [n for n, meta in enumerate(known) if filter.matches(ItemKind.DOCUMENT, meta)]
     assert selected(connection, filter) == expected
+    judged = probe(filter)
+    found = connection.execute(f"SELECT seq FROM items WHERE {judged.sql}", judged.values)
+    assert sorted(row[0] for row in found) == expected
 
 
 @settings(max_examples=200, deadline=None)

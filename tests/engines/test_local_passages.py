@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from syncd.engines.local.passages import best_passage, passage_of, weigh
+from syncd.engines.local.passages import best_passage, passage_of, weigher
 
 ALPHABET = st.characters(exclude_categories=["Cs"]) | st.sampled_from("ab\n İß")
 
@@ -60,7 +60,8 @@ def test_ten_megabytes_full_of_the_words_are_no_trouble() -> None:
 
 
 def test_weight_grows_with_the_share_of_the_words() -> None:
-    assert weigh("cheese cheese", ["cheese"]) > weigh("cheese wine", ["cheese"]) > 0
-    assert weigh("cheese wine", ["cheese"]) > weigh("cheese " + "x " * 5000, ["cheese"])
-    assert weigh("value error", ["value", "error"]) > weigh("error value", ["value", "error"])
-    assert weigh("nothing", ["cheese"]) == 0
+    cheese, both = weigher(["cheese"]), weigher(["value", "error"])
+    assert cheese("cheese cheese") > cheese("cheese wine") > 0
+    assert cheese("cheese wine") > cheese("cheese " + "x " * 5000)
+    assert both("value error") > both("error value")
+    assert cheese("nothing") == 0

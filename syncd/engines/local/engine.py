@@ -14,7 +14,7 @@ from syncd.engines.local import cursors, paging, writing
 from syncd.engines.local.database import Database
 from syncd.engines.local.descriptor import DESCRIPTOR
 from syncd.engines.local.exploring import explore
-from syncd.engines.local.filters import Condition, condition
+from syncd.engines.local.filters import Condition, condition, selecting
 from syncd.engines.local.passages import passage_of
 from syncd.engines.local.query import Query, parse
 from syncd.engines.local.recalling import quote
@@ -109,7 +109,7 @@ class LocalEngine(MemoryEngine):
         with self._database.reading() as connection:
             bound = self._bound("list", request.filter)
             last = cursors.read(request.cursor, bound)[0] if request.cursor is not None else None
-            where = condition(request.filter)
+            where = selecting(connection, request.filter)
             before = Condition("items.seq < ?", (last,)) if last is not None else Condition("1")
             rows = connection.execute(
                 f"SELECT items.seq, {HIT_SELECT} FROM {HIT_FROM} WHERE {where.sql}"

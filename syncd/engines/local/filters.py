@@ -6,6 +6,7 @@ cannot be tempted by theirs (a unary plus). Without statistics its guess would b
 
 from __future__ import annotations
 
+import sqlite3
 from typing import Any, NamedTuple
 
 from syncd.engines.local.schema import (
@@ -26,6 +27,7 @@ class Condition(NamedTuple):
 
 
 EVERYTHING = Condition("1")
+_MANY = 5000
 
 # Most selective first, as memories usually are.
 _EXACT = (
@@ -45,7 +47,25 @@ _BROAD = (
 
 def condition(filter: MetaFilter) -> Condition:
     """`filter` as SQL that finds rows; only the first part keeps its index."""
-    return _joined(_parts(filter, _tagged(filter.tags_any)), "")
+    tagged = _tagged(filter.tags_any)
+    parts = _parts(filter, tagged)
+    if parts and tagged is not None and parts[0] is not tagged:
+        parts = _parts(filter, _tagged_itself(filter.tags_any))
+    return _joined(parts, "")
+
+
+def selecting(connection: sqlite3.Connection, filter: MetaFilter) -> Condition:
+    """`filter` as SQL for a reader who wants a few rows of many.
+
+    A tag is looked up unless so many items have it that they are met soon enough on the way.
+    """
+    where = condition(filter)
+    if filter.tags_any and "tags.seq FROM tags" in where.sql:
+        some = f"SELECT 1 FROM tags WHERE tags.tag IN ({_marks(filter.tags_any)}) LIMIT ?"
+        many = f"SELECT count(*) FROM ({some})"
+        (count,) = connection.execute(many, (*filter.tags_any, _MANY)).fetchone()
+        return probe(filter) if count == _MANY else where
+    return where
 
 
 def probe(filter: MetaFilter) -> Condition:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from syncd.engines.local.words import pieces
 
 _LONGEST = 480
-_MOST_PLACES = 64
+_BEFORE = 160
+_MOST_PLACES = 48
 _SUFFIXES = ("ations", "ation", "ings", "ing", "ies", "ied", "ed", "es", "s", "e", "y")
 _DEFINES = re.compile(
     r"[ \t]*(?:[a-z]+(?:\([a-z]+\))? ){0,5}"
@@ -18,41 +18,41 @@ _DEFINES = re.compile(
 )
 
 
-class _Place(NamedTuple):
-    position: int
-    term: int
-
-
 def best_passage(text: str, words: Sequence[str]) -> str | None:
     """The lines of `text`, at most 480 characters, that hold most of `words`.
 
-    Rarer words of the text weigh more, and a line that defines something a little more still.
-    None when no word occurs.
+    Looked for around the rarest of the words that occur; a rarer word weighs more, and a line
+    that defines something a little more still. None when no word occurs.
     """
     lowered = _lowered(text)
-    stems = list(dict.fromkeys(stem for word in words for stem in _stems(word)))
-    found = [list(_occurrences(text, lowered, stem)) for stem in stems]
-    places = sorted(_Place(at, term) for term, spots in enumerate(found) for at in spots)
-    if not places:
-        return None
-    weights = [1 / (1 + math.log(len(spots))) if spots else 0.0 for spots in found]
-    start, end = _best_window(text, places, weights)
-    return _lines(text, start, end)
+    stems = dict.fromkeys(stem for word in words for stem in _stems(word))
+    counts = {stem: count for stem in stems if (count := lowered.count(stem))}
+    for anchor in sorted(counts, key=counts.__getitem__):
+        places = list(_occurrences(text, lowered, anchor))
+        if places:
+            weights = {stem: 1 / (1 + math.log(count)) for stem, count in counts.items()}
+            return _lines(text, _best_place(text, lowered, places, weights))
+    return None
 
 
 def passage_of(text: str, words: Sequence[str]) -> str:
     """The best passage, or the first lines where the words are found by the index only."""
     start = len(text) - len(text.lstrip())
-    return best_passage(text, words) or _lines(text, start, start + 1)
+    return best_passage(text, words) or _lines(text, start)
 
 
-def weigh(text: str, words: Sequence[str]) -> float:
-    """How much of `text` is about `words`: the share of each, and all of them as one phrase."""
-    lowered = text.lower()
-    room = 0.5 + len(text) / 2000
-    counts = [lowered.count(_stem(word.lower())) for word in words]
-    phrase = lowered.count(" ".join(words).lower()) if len(words) > 1 else 0
-    return sum(count / (count + room) for count in (*counts, phrase) if count)
+def weigher(words: Sequence[str]) -> Callable[[str], float]:
+    """A function of a text: how much of it is about `words`, each of them and all as a phrase."""
+    sought = [_stem(word.lower()) for word in words]
+    if len(words) > 1:
+        sought.append(" ".join(words).lower())
+
+    def weigh(text: str) -> float:
+        lowered = text.lower()
+        room = 0.5 + len(text) / 2000
+        return sum(n / (n + room) for n in map(lowered.count, sought) if n)
+
+    return weigh
 
 
 def _lowered(text: str) -> str:
@@ -93,23 +93,18 @@ def _starts_word(text: str, at: int) -> bool:
     return first.isupper() and (before.islower() or after.islower())
 
 
-def _best_window(text: str, places: Sequence[_Place], weights: Sequence[float]) -> tuple[int, int]:
-    """Start and end of the heaviest stretch; the earliest of equals."""
-    counts = [0] * len(weights)
-    best, weight, first = (-1.0, 0, 0), 0.0, 0
-    for last in places:
-        weight += 0.0 if counts[last.term] else weights[last.term]
-        counts[last.term] += 1
-        while last.position - places[first].position > _LONGEST * 2 // 3:
-            gone = places[first].term
-            counts[gone] -= 1
-            weight -= 0.0 if counts[gone] else weights[gone]
-            first += 1
-        start = places[first].position
-        bonus = 0.3 if _defines(text, start) else 0.0
-        if weight + bonus > best[0] + 1e-9:
-            best = (weight + bonus, start, last.position + 1)
-    return best[1], best[2]
+def _best_place(
+    text: str, lowered: str, places: Sequence[int], weights: Mapping[str, float]
+) -> int:
+    """The place whose surroundings hold most weight; the earliest of equals."""
+    best, heaviest = places[0], -1.0
+    for at in places:
+        around = lowered[max(0, at - _BEFORE) : at + _LONGEST - _BEFORE]
+        weight = sum(weight for stem, weight in weights.items() if stem in around)
+        weight += 0.3 if _defines(text, at) else 0.0
+        if weight > heaviest + 1e-9:
+            best, heaviest = at, weight
+    return best
 
 
 def _defines(text: str, at: int) -> bool:
@@ -117,12 +112,12 @@ def _defines(text: str, at: int) -> bool:
     return _DEFINES.match(text, start or max(0, at - 200), at) is not None
 
 
-def _lines(text: str, start: int, end: int) -> str:
-    """The whole lines around start..end, and further lines while there is room."""
-    earliest = max(0, start - _LONGEST // 4)
-    low = text.rfind("\n", earliest, start) + 1 or earliest
+def _lines(text: str, at: int) -> str:
+    """The whole lines around `at`, as many as there is room for."""
+    earliest = max(0, at - _BEFORE)
+    low = text.find("\n", earliest, at) + 1 if earliest else 0
+    if earliest and not low:
+        low = earliest
     limit = low + _LONGEST
-    high = text.rfind("\n", end, limit)
-    if high < 0 or len(text) <= limit:
-        high = min(len(text), limit)
-    return text[low:high].strip("\n")
+    high = text.rfind("\n", at, limit) if len(text) > limit else len(text)
+    return text[low : high if high > at else limit].strip("\n")

@@ -13,22 +13,24 @@ import sys
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
-from syncd.engines.local.filters import EVERYTHING, condition, probe
-from syncd.engines.local.passages import weigh
+from syncd.engines.local.filters import EVERYTHING, probe, selecting
+from syncd.engines.local.passages import weigher
 from syncd.engines.local.query import Query, all_of, any_of
 from syncd.engines.local.schema import RANK
 from syncd.memory import MetaFilter
 
-COMMON = 3000
-WINDOW = 600
+COMMON = 2000
+WINDOW = 400
+_WINDOW_OF_ONE = 1200
 _COMMON_WINDOW = 100
 _NAME_WINDOW = 200
 _COMMON_KEPT = 3
-_LITERAL_WINDOW = 250
-_LITERALS_CHECKED = 500
+_LITERAL_WINDOW = 100
+_LITERALS_CHECKED = 300
 _LONGEST_WEIGHED = 20_000
 # Below this a filter's rows are listed once; above it they are dense enough to meet on the way.
 _SELECTIVE = 5000
+_FEW = 1000
 
 
 class Found(NamedTuple):
@@ -90,8 +92,10 @@ class Search:
             yield 2, self._by_weight(all_of(common))
             yield 0, self._by_weight(any_of(common))
             return
-        if len(rare) + len(common) > 1:
-            yield 2, self._by_rank(all_of(rare + common), all_of(rare))
+        if len(rare) == 1 and not common:
+            yield 2, self._by_rank(rare[0], rare[0], _WINDOW_OF_ONE)
+            return
+        yield 2, self._by_rank(all_of(rare + common), all_of(rare))
         few = any_of(_essential(counted))
         if few:
             # Rows with the rarest words, ranked by all: the others cannot matter as much.
@@ -104,7 +108,7 @@ class Search:
         sql = "SELECT count(*) FROM (SELECT 1 FROM search WHERE search MATCH ? LIMIT ?)"
         return int(self._connection.execute(sql, (expression, most)).fetchone()[0])
 
-    def _by_rank(self, expression: str, ranking: str, size: int = 0) -> Iterator[Found]:
+    def _by_rank(self, expression: str, ranking: str, size: int | None = None) -> Iterator[Found]:
         """Rows of `expression` by bm25 of `ranking`, which holds of each of them."""
         for seqs in self._windows(expression, size or WINDOW):
             yield from self._ranked(ranking, seqs)
@@ -116,7 +120,8 @@ class Search:
 
     def _weighed(self, seqs: list[int], words: Sequence[str]) -> list[Found]:
         texts = self._texts(seqs)
-        weighed = [Found(seq, weigh(texts.get(seq, ""), words)) for seq in seqs]
+        weigh = weigher(words)
+        weighed = [Found(seq, weigh(texts.get(seq, ""))) for seq in seqs]
         return sorted(weighed, key=lambda found: (-found.score, -found.seq))
 
     def _literal(self) -> Iterator[Found]:
@@ -168,7 +173,7 @@ class Search:
         """The filter as a clause that ends in WHERE … AND, whichever way costs less."""
         if self._probe == EVERYTHING:
             return Admitted("WHERE")
-        if self._count(expression, _SELECTIVE) == _SELECTIVE:
+        if self._count(expression, _FEW) == _FEW:
             self._list_the_filter()
             if self._listed is not None:
                 return self._listed
@@ -179,7 +184,7 @@ class Search:
         """Look up the rows that the filter admits, unless they are many."""
         if self._listed is not None or self._is_dense:
             return
-        where = condition(self._filter)
+        where = selecting(self._connection, self._filter)
         rows = self._connection.execute(
             f"SELECT items.seq FROM items WHERE {where.sql} LIMIT ?",
             (*where.values, _SELECTIVE + 1),
@@ -204,7 +209,7 @@ class Search:
     def _containing(self) -> Iterator[Found]:
         """Rows whose text holds the query as it stands, newest first: it has no word to look up."""
         text = self._query.text
-        where = condition(self._filter)
+        where = selecting(self._connection, self._filter)
         rows = self._connection.execute(
             "SELECT items.seq FROM items CROSS JOIN texts ON texts.seq = items.seq"
             f" WHERE {where.sql} AND items.seq <= ?"

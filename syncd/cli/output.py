@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 import sys
+import time
 from collections.abc import Sequence
 from types import TracebackType
 from typing import Any, Self
@@ -51,12 +52,16 @@ def emphasised(line: str, wanted: Sequence[str]) -> str:
     return "".join(parts) + line[end:]
 
 
+_PAUSE_SECONDS = 0.1
+
+
 class Progress:
     """One line on a terminal's stderr that is rewritten in place, and nothing anywhere else."""
 
     def __init__(self, label: str) -> None:
         self._label = label
         self._shown = 0
+        self._next = 0.0
         self._active = sys.stderr is not None and sys.stderr.isatty()
 
     def __enter__(self) -> Self:
@@ -72,8 +77,11 @@ class Progress:
 
     def update(self, done: int, total: int | None = None, detail: str = "") -> None:
         """Show `done` (of `total`, when it is known) and a few words, such as a path."""
-        if not self._active:
+        now = time.monotonic()
+        if not self._active or now < self._next:
             return
+        # a terminal that is written to for every file costs more than reading the file
+        self._next = now + _PAUSE_SECONDS
         share = f"{done:,} of {total:,}" if total else f"{done:,}"
         bar = f" {_bar(done, total)}" if total else ""
         width = (terminal_width() or 80) - 1

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
@@ -17,7 +19,10 @@ from syncd.cli.text import plural
 
 if TYPE_CHECKING:
     from syncd.config import Config, FolderConfig
+    from syncd.sync.passes import Pass
     from syncd.sync.verify import Findings
+
+    Results = list[Findings | "Away"]
 
 _SHOWN = 20
 
@@ -34,40 +39,73 @@ def command(session: Session, sources: tuple[str, ...], repair: bool, as_json: b
     """
     config = session.config()
     picked = chosen(config, sources)
-    findings = _repaired(config, picked) if repair else _compared(session, config, picked)
+    results = _repaired(config, picked) if repair else _compared(session, config, picked)
     if as_json:
-        print_json({"repaired": repair, "sources": [found.as_json() for found in findings]})
+        print_json({"repaired": repair, "sources": [result.as_json() for result in results]})
     else:
-        for found in findings:
-            _print(found)
-        if not repair and not all(found.in_step for found in findings):
+        for result in results:
+            _print(result)
+        if not repair and any(_mendable(result) for result in results):
             note("`syncd verify --repair` mends it")
-    return Exit.DONE if all(found.in_step for found in findings) else Exit.BEHIND
+    return Exit.DONE if all(result.in_step for result in results) else Exit.BEHIND
 
 
-def _compared(session: Session, config: Config, picked: list[FolderConfig]) -> list[Findings]:
+class Away(NamedTuple):
+    """A source that could not be looked at, so that nothing is known."""
+
+    source: str
+    reason: str
+    in_step: bool = False
+
+    def as_json(self) -> dict[str, Any]:
+        return {"source": self.source, "unavailable": self.reason, "in_step": self.in_step}
+
+
+def _mendable(result: Findings | Away) -> bool:
+    return not (result.in_step or isinstance(result, Away))
+
+
+def _compared(session: Session, config: Config, picked: list[FolderConfig]) -> Results:
     from syncd.sync.verify import verify
 
     with session.engine() as engine:
-        return [verify(folder_source(config, source), engine) for source in picked]
+        return [
+            _or_away(source.id, partial(verify, folder_source(config, source), engine))
+            for source in picked
+        ]
 
 
-def _repaired(config: Config, picked: list[FolderConfig]) -> list[Findings]:
+def _repaired(config: Config, picked: list[FolderConfig]) -> Results:
+    with holding(config), open_engine(config) as engine, opened(config) as ledger:
+        return [
+            _or_away(source.id, partial(_mend, pass_of(config, source, ledger, engine)))
+            for source in picked
+        ]
+
+
+def _mend(order: Pass) -> Findings:
     from syncd.sync.verify import repair, verify
 
-    out = []
-    with holding(config), open_engine(config) as engine, opened(config) as ledger:
-        for source in picked:
-            order = pass_of(config, source, ledger, engine)
-            found = verify(order.source, engine)
-            if not found.in_step:
-                repair(order, found)
-                found = verify(order.source, engine)
-            out.append(found)
-    return out
+    found = verify(order.source, order.engine)
+    if found.in_step:
+        return found
+    repair(order, found)
+    return verify(order.source, order.engine)
 
 
-def _print(found: Findings) -> None:
+def _or_away(source: str, compare: Callable[[], Findings]) -> Findings | Away:
+    from syncd.sources import SourceUnavailable
+
+    try:
+        return compare()
+    except SourceUnavailable as error:
+        return Away(source, error.reason)
+
+
+def _print(found: Findings | Away) -> None:
+    if isinstance(found, Away):
+        note(f"{found.source}: unavailable, so not compared: {found.reason}")
+        return
     if found.in_step:
         click.echo(f"{found.source}: {plural(found.files, 'file')}, all in memory as on the disk")
     for what in ("missing", "stale", "orphaned", "duplicate"):

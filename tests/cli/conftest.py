@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,6 +13,7 @@ import pytest
 from syncd.cli import run, session
 from syncd.memory import Document, Instant, MemoryMeta, Namespace, SourceKind, SourceRef
 from syncd.memory.reference import ReferenceEngine
+from tests.end_to_end.harness import Machine
 
 
 @dataclass(frozen=True)
@@ -88,3 +89,11 @@ def memory(home: Path, monkeypatch: pytest.MonkeyPatch) -> ReferenceEngine:
     config.write_text("engine: tinyhumans\nsources: []\n")
     monkeypatch.setattr(session, "open_engine", lambda config, read_only=False: engine)
     return engine
+
+
+@pytest.fixture
+def machine(tmp_path: Path) -> Iterator[Machine]:
+    """A machine whose daemon never outlives the test."""
+    found = Machine(tmp_path)
+    yield found
+    found.close()

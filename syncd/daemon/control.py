@@ -22,6 +22,8 @@ log = logging.getLogger("syncd")
 Answer = Callable[[Mapping[str, Any]], dict[str, Any]]
 
 _MAX_LINE = 1024 * 1024
+# A reply names each file that could not be stored.
+_MAX_REPLY = 256 * _MAX_LINE
 # A person who cannot be served in a moment is told so, a pass may take as long as it takes.
 _CONNECT_SECONDS = 2.0
 
@@ -37,9 +39,10 @@ class Refused(Exception):
 def socket_path(state: Path, environ: Mapping[str, str] = os.environ) -> Path:
     """Where the daemon of a state directory listens."""
     name = hashlib.sha256(os.fsencode(os.path.realpath(state))).hexdigest()[:16]
-    runtime = environ.get("XDG_RUNTIME_DIR")
-    if runtime and os.path.isdir(runtime):
-        return Path(runtime) / f"syncd-{name}.sock"
+    # A command run by cron or su lacks the variable, and has to find the service all the same.
+    for runtime in (environ.get("XDG_RUNTIME_DIR"), f"/run/user/{os.getuid()}"):
+        if runtime and os.access(runtime, os.W_OK | os.X_OK) and os.path.isdir(runtime):
+            return Path(runtime) / f"syncd-{name}.sock"
     # Without a runtime directory a private one of our own; a socket's path has 107 bytes at most,
     # so it cannot simply lie in the state directory.
     return Path(f"/tmp/syncd-{os.getuid()}") / f"{name}.sock"
@@ -63,7 +66,7 @@ class ControlServer:
         try:
             listener.bind(os.fspath(self._path))
             os.chmod(self._path, 0o600)
-            listener.listen(8)
+            listener.listen(64)
         except OSError:
             listener.close()
             raise
@@ -98,13 +101,16 @@ class ControlServer:
                 reply = self._reply(_read_line(connection))
                 connection.settimeout(None)
                 connection.sendall(json.dumps(reply).encode() + b"\n")
-            except (OSError, ValueError) as error:
+            except (OSError, EOFError) as error:
                 log.debug("a control connection ended early: %s", error)
 
     def _reply(self, line: bytes) -> dict[str, Any]:
-        request = json.loads(line)
+        try:
+            request = json.loads(line)
+        except (ValueError, RecursionError):
+            request = None
         if not isinstance(request, dict):
-            raise ValueError("a request is an object")
+            return {"error": "a request is one line with a JSON object"}
         try:
             return self._answer(request)
         except Refused as error:
@@ -118,14 +124,15 @@ def ask(path: Path, request: Mapping[str, Any]) -> dict[str, Any]:
     """
     try:
         with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
-            connection.settimeout(_CONNECT_SECONDS)
+            # Not settimeout(): connect(2) would then fail at once when many others just connect.
+            patience = struct.pack("ll", int(_CONNECT_SECONDS), 0)
+            connection.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, patience)
             connection.connect(os.fspath(path))
             if _peer(connection) not in (os.getuid(), 0):
                 raise NoAnswer("the socket belongs to somebody else")
             connection.sendall(json.dumps(request).encode() + b"\n")
-            connection.settimeout(None)
-            reply = json.loads(_read_line(connection))
-    except (OSError, ValueError) as error:
+            reply = json.loads(_read_line(connection, _MAX_REPLY))
+    except (OSError, EOFError, ValueError) as error:
         raise NoAnswer(str(error)) from error
     if not isinstance(reply, dict):
         raise NoAnswer("the answer is no object")
@@ -140,14 +147,15 @@ def _peer(connection: socket.socket) -> int:
     return int(struct.unpack("3i", raw)[1])
 
 
-def _read_line(connection: socket.socket) -> bytes:
-    line = b""
+def _read_line(connection: socket.socket, longest: int = _MAX_LINE) -> bytes:
+    """What the other end sends up to a line feed. Raises EOFError when none comes."""
+    line = bytearray()
     while not line.endswith(b"\n"):
         part = connection.recv(65536)
-        if not part or len(line) > _MAX_LINE:
-            raise ValueError("the line did not end")
+        if not part or len(line) > longest:
+            raise EOFError("the line did not end")
         line += part
-    return line
+    return bytes(line)
 
 
 def _private_parent(path: Path) -> None:

@@ -40,6 +40,8 @@ class Double:
     `tenant`: a scope path put in front of every scope that is listed back, e.g. "tenant:acme".
     `base`: a path that every request must begin with, e.g. "/cortex".
     `certificate`: (certificate, key) files; the server then speaks TLS.
+    `service` holds what may be turned at any time: caller, whoami_status, conflict_status (409,
+    or 400 with the code CONFLICT), page_cap (copies a page), rate_limit (None: none), claims.
     """
 
     def __init__(

@@ -15,6 +15,7 @@ from urllib.parse import parse_qsl
 from tests.cortex.double.values import Recorded
 
 MAX_LABELS = 50
+MAX_PAGE = 200
 MAX_FORGET_IDS = 100
 MAX_PACK_EVENTS = 1000
 KEY = re.compile(r"tm-[A-Za-z0-9]+-\d+-\d+")
@@ -57,6 +58,17 @@ def of_request(request: Recorded, wire: str) -> Iterator[str]:
             yield "append without wait=indexed"
     if wire == "hosted" and "x-cortex-actor" in request.headers:
         yield "an actor on the hosted wire"
+    yield from _of_limits(request)
+
+
+def _of_limits(request: Recorded) -> Iterator[str]:
+    limit = request.query.get("limit", "none")
+    if request.route == "list" and not (limit.isdecimal() and 1 <= int(limit) <= MAX_PAGE):
+        yield f"a page of {limit}"
+    if request.route == "scopes" and limit != "1000":
+        yield f"scopes up to {limit}"
+    if request.route == "scopes" and not request.query.get("prefix"):
+        yield "scopes without a prefix"
 
 
 def of_labels(labels: list[str]) -> Iterator[str]:

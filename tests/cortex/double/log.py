@@ -38,9 +38,7 @@ class Page:
 class Log:
     """Not thread-safe: whoever holds it locks around it."""
 
-    def __init__(
-        self, lag: float, recall_lag: float | None, clock: Callable[[], float]
-    ) -> None:
+    def __init__(self, lag: float, recall_lag: float | None, clock: Callable[[], float]) -> None:
         self.lag = lag
         self.recall_lag = lag if recall_lag is None else recall_lag
         self._clock = clock
@@ -94,9 +92,7 @@ class Log:
         entries = [entry for scope in self._scopes.values() for entry in scope]
         return [entry.event for entry in sorted(entries, key=lambda entry: entry.sequence)]
 
-    def listing(
-        self, scope: str, labels: Sequence[str], limit: int, cursor: str | None
-    ) -> Page:
+    def listing(self, scope: str, labels: Sequence[str], limit: int, cursor: str | None) -> Page:
         """Newest first, each event twice, `limit` counting the copies."""
         below = self._position(scope, cursor)
         wanted = set(labels)

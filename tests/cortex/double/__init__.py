@@ -110,6 +110,17 @@ class Double:
         with self._lock:
             return list(self._log.repeated_keys)
 
+    @property
+    def claims(self) -> set[str]:
+        """Idempotency-Key headers that the hosted API has taken."""
+        with self._lock:
+            return set(self.service.claims)
+
+    @property
+    def crashes(self) -> list[BaseException]:
+        """Its own faults, or those of functions given to it; the first is raised at exit."""
+        return list(self._server.crashes)
+
     def asked(self, route: str) -> list[Recorded]:
         """The requests of one route, in the order in which they came."""
         return [request for request in list(self.requests) if request.route == route]

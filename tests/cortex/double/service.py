@@ -237,9 +237,8 @@ class Service:
         if len(labels) > checks.MAX_LABELS:
             raise Refused(400, f"at most {checks.MAX_LABELS} labels")
         descend = body.get("view") == "descend"
-        found = self.log.ranked(
-            body["scope"], body["query"], labels, limits.get("events", 0), descend
-        )
+        events = min(limits.get("events", 0), checks.MAX_PACK_EVENTS)
+        found = self.log.ranked(body["scope"], body["query"], labels, events, descend)
         pack = f"pack_{next(self._pack_numbers):06x}"
         self.packs[pack] = body["scope"]
         layers: dict[str, list[Any]] = {

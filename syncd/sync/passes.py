@@ -327,18 +327,18 @@ class _Run:
         with self.ledger.transaction():
             self.ledger.condemn(source, paths)
             holding = self.ledger.condemned(source)
-            for doom in self._dooms(holding):
-                if doom.by_id:
-                    self.ledger.doom_ids(source, holding[doom.path])
+            for doom, hit in self._dooms(holding).items():
+                if doom.by_id or self.source.filter(doom.path) is None:
+                    self.ledger.doom_ids(source, [id for path in hit for id in holding[path]])
                 else:
                     self.ledger.doom_paths(source, [doom.path])
             self.ledger.erase_condemned(source)
 
-    def _dooms(self, paths: Iterable[str]) -> Iterable[Doom]:
+    def _dooms(self, paths: Iterable[str]) -> dict[Doom, list[str]]:
         source = self.source.id
         if self.ledger.source(source).place != self.source.root:
             # The items lie below an earlier root, where no filter of this one reaches.
-            return [Doom(path, by_id=True) for path in paths]
+            return {Doom(path, by_id=True): [path] for path in paths}
         root = escape(self.source.root)
         return collapse(paths, lambda path: self.ledger.occupied(source, path), root)
 

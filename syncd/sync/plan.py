@@ -12,6 +12,7 @@ from typing import NamedTuple
 from syncd.sources import Blind, LeftOut, Look, Seen, Sighting
 from syncd.sync.rows import NO_LOOK, Row, State, kept
 
+_SCATTERED = 100
 Judge = Callable[[Sighting], str | None]
 
 
@@ -109,18 +110,18 @@ class _Absence:
     """Tells, for a row that the scan did not meet, what its absence means."""
 
     def __init__(self) -> None:
-        self._blind: list[str] = []
+        self._blind: set[str] = set()
         self._excluded = "\0"
 
     def blind(self, path: str) -> None:
-        self._blind.append(path)
+        self._blind.add(path.rstrip("/"))
 
     def exclude(self, path: str) -> None:
         if path.endswith("/"):
             self._excluded = path
 
     def of(self, row: Row) -> Iterator[Gone]:
-        if any(at_or_below(row.path, path) for path in self._blind):
+        if self._blind and not self._blind.isdisjoint(["", *_tops(row.path)]):
             return
         excluded = row.path.startswith(self._excluded)
         yield Gone(row.path, row.state, excluded, (row.inode, row.size, row.mtime_ns))
@@ -175,12 +176,15 @@ class Doom(NamedTuple):
     by_id: bool
 
 
-def collapse(paths: Iterable[str], occupied: Callable[[str], bool], root: str) -> Iterator[Doom]:
-    """The fewest forgets that cover `paths` and hit nothing that memory keeps.
+def collapse(
+    paths: Iterable[str], occupied: Callable[[str], bool], root: str
+) -> dict[Doom, list[str]]:
+    """The fewest forgets that cover `paths`, each with those that it covers.
 
-    `occupied(path)` says whether memory keeps anything at or below `path`. A path that is itself
-    occupied (a file that became a directory) goes by id, since filters are prefixes. Nothing that
-    lies above `root`, where the relative paths begin, is ever forgotten whole.
+    They hit nothing that memory keeps: `occupied(path)` says whether it keeps anything at or below
+    a path. A path that is itself occupied (a file that became a directory) goes by id, since
+    filters are prefixes. Nothing that lies above `root`, where the relative paths begin, is ever
+    forgotten whole.
     """
     empty: dict[str, bool] = {}
 
@@ -189,15 +193,22 @@ def collapse(paths: Iterable[str], occupied: Callable[[str], bool], root: str) -
             empty[path] = not occupied(path)
         return empty[path]
 
-    covered: set[str] = set()
+    dooms: dict[Doom, list[str]] = {}
     for path in sorted(paths):
         tops = [top for top in _tops(path) if top[:1] != "/" or not at_or_below(root, top)]
-        if not covered.isdisjoint(tops):
-            continue
         top = next(filter(free, tops), None)
-        if top is not None:
-            covered.add(top)
-        yield Doom(path if top is None else top, top is None)
+        doom = Doom(path, True) if top is None else Doom(top, False)
+        dooms.setdefault(doom, []).append(path)
+    return _gathered(dooms)
+
+
+def _gathered(dooms: dict[Doom, list[str]]) -> dict[Doom, list[str]]:
+    """The same, with scattered files by id if they are many: ids go a hundred at a time."""
+    if sum(len(paths) == 1 for paths in dooms.values()) <= _SCATTERED:
+        return dooms
+    return {
+        Doom(paths[0], True) if len(paths) == 1 else doom: paths for doom, paths in dooms.items()
+    }
 
 
 def _tops(path: str) -> Iterator[str]:

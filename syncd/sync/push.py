@@ -71,7 +71,7 @@ class Pusher:
         ledger: Ledger,
         engine: MemoryEngine,
         tally: Tally,
-        filter_of: Callable[[str], MetaFilter],
+        filter_of: Callable[[str], MetaFilter | None],
     ) -> None:
         self._source = source
         self._ledger = ledger
@@ -149,7 +149,11 @@ class Pusher:
             self._ledger.absolve(number for number, _ in part)
         for number, _, path in doomed:
             if path is not None:
-                self._forget(ForgetTarget(filter=self._filter_of(path)))
+                # None only if it was doomed when the source still had filters; a pass that finds
+                # memory and the ledger to differ sees to what is left.
+                filter = self._filter_of(path)
+                if filter is not None:
+                    self._forget(ForgetTarget(filter=filter))
                 self._ledger.absolve([number])
 
     def _forget(self, target: ForgetTarget) -> None:

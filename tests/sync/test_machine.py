@@ -39,7 +39,7 @@ class HalfBlind(FolderSource):
 
     top = ""
 
-    def scan(self, under: str = "") -> Iterator[Seen]:
+    def scan(self, under: str = "", mark: str | None = None) -> Iterator[Seen]:
         if at_or_below(under, self.top) and under:
             yield Blind(self.top + "/", "input/output error")
             return

@@ -307,6 +307,36 @@ def test_a_witnessed_removal_of_any_size_goes_at_once(scene: Scene) -> None:
     scene.assert_equal()
 
 
+def test_many_scattered_removals_are_not_one_call_a_file(scene: Scene) -> None:
+    for n in range(250):
+        scene.put(f"d{n}/keep")
+        scene.put(f"d{n}/go")
+    scene.many(20, "whole")
+    scene.put("d0/go-")
+    scene.sync()
+    removed = [f"d{n}/go" for n in range(250)]
+    for path in [*removed, "whole"]:
+        scene.remove(path)
+    assert scene.hint(removed=(*removed, "whole")).forgotten == 270
+    assert len(scene.engine.named("forget")) == 4
+    scene.assert_equal()
+
+
+def test_a_source_without_filters_has_its_items_forgotten_one_by_one(scene: Scene) -> None:
+    class Unfiltered(type(scene.source)):  # type: ignore[misc]
+        def filter(self, path: str) -> None:
+            return None
+
+    scene.many(30)
+    scene.put("keep")
+    scene.sync()
+    scene.remove("n")
+    order = Pass(Unfiltered(scene.source._settings), scene.ledger, scene.engine)
+    assert order.run(Scope(("n",), frozenset({"n"}))).forgotten == 30
+    assert all(target.filter is None for target in scene.engine.named("forget"))
+    scene.assert_equal()
+
+
 def test_each_file_witnessed_goes_at_once_too(scene: Scene) -> None:
     paths = scene.many(60)
     scene.sync()
@@ -611,7 +641,7 @@ def test_an_unreadable_file_of_any_kind_of_source_keeps_its_item(scene: Scene) -
     scene.sync()
 
     class Sick(type(scene.source)):  # type: ignore[misc]
-        def scan(self, under: str = "") -> Iterator[Any]:
+        def scan(self, under: str = "", mark: str | None = None) -> Iterator[Any]:
             yield Blind("d/", "input/output error")
             yield from (seen for seen in super().scan(under) if not seen.path.startswith("d/"))
 
@@ -622,6 +652,9 @@ def test_an_unreadable_file_of_any_kind_of_source_keeps_its_item(scene: Scene) -
     tally = Pass(Sick(scene.source._settings), scene.ledger, scene.engine).run()
     assert sorted(path for path, _ in tally.unread) == ["d/", "g"]
     assert sorted(scene.memory()) == ["d/f", "g"]
+    assert scene.ledger.count(SOURCE) == (2, 2)
+    scene.remove("g")
+    assert scene.hint(removed=("g",)).forgotten == 1
 
 
 @pytest.mark.parametrize(

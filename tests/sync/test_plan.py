@@ -368,6 +368,19 @@ def test_a_removed_directory_is_one_forget() -> None:
     assert forgets({"d-/x", "d.md", "d0"}, gone) == [Doom("d", False)]
 
 
+def test_many_scattered_files_go_by_id_and_directories_do_not() -> None:
+    scattered = {f"d{n}/go" for n in range(101)}
+    kept = {f"d{n}/keep" for n in range(101)}
+    whole = {"d", "d/x", "d/y/z", *(f"e/{n}" for n in range(200))}
+    dooms = forgets(kept, scattered | whole)
+    assert {doom.path for doom in dooms if doom.by_id} == scattered
+    assert {doom.path for doom in dooms if not doom.by_id} == {"d", "e"}
+    few = forgets(kept, scattered - {"d0/go"})
+    assert not any(doom.by_id for doom in few)
+    alone = forgets({"keep"}, {f"d{n}/a/b" for n in range(101)})
+    assert {doom.path for doom in alone if doom.by_id} == {f"d{n}/a/b" for n in range(101)}
+
+
 def test_a_source_that_lost_everything_is_one_forget() -> None:
     assert forgets(set(), {"a", "b/c"}) == [Doom("", False)]
 

@@ -17,6 +17,7 @@ from syncd.memory.reference import ReferenceEngine
 from syncd.sources import Look, Reading
 from syncd.sync.ledger import Ledger
 from syncd.sync.passes import Scope
+from syncd.sync.plan import at_or_below
 from syncd.sync.push import MAX_BATCH_BYTES, Parcel, Pusher, digest, parcel
 from syncd.sync.rows import State
 from syncd.sync.tally import Tally
@@ -460,3 +461,28 @@ def test_after_a_death_a_pass_of_hints_alone_doubles_nothing_that_it_looks_at(
         scene.hint("a", "b", "c")
         scene.assert_equal()
         scene.close()
+
+
+def test_what_is_to_be_forgotten_is_known_at_every_moment(tmp_path: Path) -> None:
+    """Whatever memory holds is claimed by a row or written down to be forgotten, or both."""
+    at, blown = 0, True
+    while blown:
+        at += 1
+        scene = Scene(tmp_path / f"{at}")
+        scene.many(12, "d")
+        scene.put("edited", "old")
+        scene.put("becomes", "a directory")
+        scene.put("becomes-", "stays")
+        scene.sync()
+        scene.remove("d")
+        scene.remove("becomes")
+        blown = scene.sync_killed(at, Scope(("d", "becomes"), frozenset({"d", "becomes"}))).blown
+        claimed = {id for _, ids in scene.ledger.claims("notes") for id in ids}
+        doomed = scene.ledger.doomed("notes")
+        by_path = [one.path for one in doomed if one.path is not None]
+        by_id = {one.id for one in doomed}
+        for path, id in scene.ids().items():
+            below = any(at_or_below(path, top) for top in by_path)
+            assert id in claimed or id in by_id or below, f"{path}, killed at step {at}"
+        scene.close()
+    assert at > 15

@@ -169,7 +169,7 @@ def test_an_unavailable_source_proves_nothing(scene: Scene) -> None:
 @pytest.mark.parametrize("blind", ["n/", "n/0001.md", ""])
 def test_what_cannot_be_looked_at_is_not_judged(scene: Scene, blind: str) -> None:
     class Sick(type(scene.source)):  # type: ignore[misc]
-        def scan(self, under: str = "") -> Iterator[object]:
+        def scan(self, under: str = "", mark: str | None = None) -> Iterator[object]:
             yield Blind(blind, "input/output error")
 
     scene.put("added")

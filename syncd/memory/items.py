@@ -53,7 +53,7 @@ class _Item:
 
     def wire(self) -> str:
         """Compact JSON in wire order."""
-        return f'{self._head()},"meta":{compact(self.meta.as_json())}}}'
+        return f'{self._head()},"meta":{self.meta.wire()}}}'
 
     def fingerprint(self) -> str:
         """The item's identity, 40 hex digits: its wire form without when it was observed."""
@@ -64,7 +64,7 @@ class _Item:
             return self._identity
 
     def _derived(self) -> str:
-        bare = f'{self._head()},"meta":{compact(self.meta.as_json(observed=False))}}}'
+        bare = f'{self._head()},"meta":{self.meta.wire(observed=False)}}}'
         try:
             return hashlib.sha256(bare.encode()).hexdigest()[:40]
         except UnicodeEncodeError:
@@ -114,10 +114,10 @@ class Document(_Item):
         return f"# {self.title}\n\n{self.text}"
 
     def _head(self) -> str:
-        body = {"uri": self.body.uri} if isinstance(self.body, Uri) else {"text": self.body}
-        return _object_head(
-            {"type": "document", "title": self.title, "body": body, "mime": self.mime}
-        )
+        title = "" if self.title is None else f',"title":{compact(self.title)}'
+        mime = "" if self.mime is None else f',"mime":{compact(self.mime)}'
+        field, text = ("text", self.body) if isinstance(self.body, str) else ("uri", self.body.uri)
+        return f'{{"type":"document"{title},"body":{{"{field}":{compact(text)}}}{mime}'
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 from syncd.memory.errors import InvalidRequest
 from syncd.memory.instant import Instant
 from syncd.memory.namespace import ROOT, Namespace
-from syncd.memory.wire import require_unicode
+from syncd.memory.wire import compact, require_unicode
 
 _MAX_TURN = 2**32 - 1
 
@@ -96,6 +96,7 @@ TEXT_FIELDS = (
     "thread_id",
     "agent_id",
 )
+_UP_TO_TURNS = tuple((name, f'"{name}":') for name in TEXT_FIELDS if name != "agent_id")
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,6 +147,26 @@ class MemoryMeta:
         if observed and self.observed_at is not None:
             out["observed_at"] = str(self.observed_at)
         return out
+
+    def wire(self, *, observed: bool = True) -> str:
+        """Compact JSON of `as_json`, written out because every file's identity is made of it."""
+        parts = [f'"namespace":{compact(self.namespace.path)}'] if self.namespace.path else []
+        for name, key in _UP_TO_TURNS:
+            value = getattr(self, name)
+            if value is not None:
+                parts.append(key + compact(value))
+        if self.turns is not None:
+            parts.append(f'"turns":{compact(self.turns.as_json())}')
+        if self.agent_id is not None:
+            parts.append(f'"agent_id":{compact(self.agent_id)}')
+        if self.tool_call is not None:
+            parts.append(f'"tool_call":{compact(self.tool_call.as_json())}')
+        parts.append(f'"source":{compact(self.source.as_json())}')
+        if self.tags:
+            parts.append(f'"tags":{compact(self.tags)}')
+        if observed and self.observed_at is not None:
+            parts.append(f'"observed_at":"{self.observed_at}"')
+        return "{" + ",".join(parts) + "}"
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> MemoryMeta:

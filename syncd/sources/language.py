@@ -6,6 +6,7 @@ same answer everywhere. Languages are identify's tags, of which one is chosen.
 
 from __future__ import annotations
 
+import functools
 import re
 
 from identify.extensions import EXTENSIONS, EXTENSIONS_NEED_BINARY_CHECK, NAMES
@@ -81,14 +82,20 @@ def _by_name(name: str) -> str | None:
     if name in NAMES:
         return _chosen(NAMES[name])
     _, dot, ending = name.rpartition(".")
-    ending = ending.lower() if dot else ""
+    found = _by_ending(ending.lower() if dot else "")
+    if found is not None:
+        return found or None
+    # `Dockerfile.xenial` is a Dockerfile, but `README.py` was Python by its ending.
+    return _chosen(next((NAMES[part] for part in name.split(".") if part in NAMES), set()))
+
+
+@functools.lru_cache(maxsize=1024)
+def _by_ending(ending: str) -> str | None:
+    """The language of an ending, "" when it has none, None when the ending is not known."""
     if ending in _MORE_ENDINGS:
-        return _MORE_ENDINGS[ending]
+        return _MORE_ENDINGS[ending] or ""
     tags = EXTENSIONS.get(ending) or EXTENSIONS_NEED_BINARY_CHECK.get(ending)
-    if tags is None:
-        # `Dockerfile.xenial` is a Dockerfile, but `README.py` was Python by its ending.
-        tags = next((NAMES[part] for part in name.split(".") if part in NAMES), set())
-    return _chosen(tags)
+    return None if tags is None else _chosen(tags) or ""
 
 
 def _by_shebang(text: str) -> str | None:

@@ -18,6 +18,7 @@ from syncd.sources.seen import Look, Skip, Unreadable
 TOO_LARGE = "larger than max_file_size"
 _FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY
 _ATTEMPTS = 3
+_CHUNK = 1 << 20
 # No such name, a link or a socket where the file was: all mean that the file is not there.
 _GONE = {errno.ENOENT, errno.ENOTDIR, errno.ELOOP, errno.ENXIO}
 _HAS_PROC = os.path.isdir("/proc/self/fd")
@@ -78,15 +79,19 @@ def _read(handle: int, os_path: str, limit: int) -> Content | Skip | Unreadable 
     if before.st_size > limit:
         return Skip(TOO_LARGE, look, is_settled(look, now))
     # One byte more than there should be shows growth; the next attempt sees the new size.
-    data = _bounded(handle, look.size + 1)
+    data = _bounded(handle, look.size)
     if look_of(os.fstat(handle)) != look or len(data) != look.size:
         return Unreadable("changes while it is read")
     return Content(data, look, is_settled(look, now))
 
 
-def _bounded(handle: int, limit: int) -> bytes:
-    chunks: list[bytes] = []
-    while limit > 0 and (chunk := os.read(handle, min(limit, 1 << 20))):
-        chunks.append(chunk)
-        limit -= len(chunk)
-    return chunks[0] if len(chunks) == 1 else b"".join(chunks)
+def _bounded(handle: int, size: int) -> bytes:
+    """At most one byte more than `size`; a file as long as was said takes a single call."""
+    data = os.read(handle, min(size, _CHUNK) + 1)
+    if len(data) == size:
+        return data
+    chunks = [data]
+    while data and (missing := size + 1 - sum(map(len, chunks))) > 0:
+        data = os.read(handle, min(missing, _CHUNK))
+        chunks.append(data)
+    return b"".join(chunks)

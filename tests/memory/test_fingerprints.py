@@ -31,6 +31,7 @@ from syncd.memory import (
     Uri,
     load_item,
 )
+from syncd.memory.wire import compact
 from tests.memory import strategies
 
 VECTORS = json.loads((Path(__file__).parent / "fingerprints.json").read_text("utf-8"))
@@ -190,3 +191,10 @@ def test_an_identity_is_not_carried_over_to_a_changed_item() -> None:
 def test_a_tool_call_is_rendered_with_its_id_even_when_that_is_empty() -> None:
     turn = Turn(Role.USER, "hi", tool_calls=(ToolCallRef("a", ""), ToolCallRef("b")))
     assert Conversation((turn,)).render_text() == "user: hi [tools: a (), b]"
+
+
+@given(strategies.items())
+def test_metadata_is_written_as_its_fields_say(item: Item) -> None:
+    meta = item.meta
+    assert meta.wire() == compact(meta.as_json())
+    assert meta.wire(observed=False) == compact(meta.as_json(observed=False))

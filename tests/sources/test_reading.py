@@ -110,7 +110,7 @@ def test_a_growing_file_cannot_pass_the_limit(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = tmp_path / "a.md"
-    path.write_bytes(b"x" * 90)
+    path.write_bytes(b"x" * 100)
     meddler = Meddler(monkeypatch, path, times=-1)
     found = load(real(path), 100)
     assert isinstance(found, Skip)

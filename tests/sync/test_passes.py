@@ -904,6 +904,20 @@ def test_a_state_that_became_read_only_forgets_nothing_and_passes(scene: Scene) 
         subprocess.run(["umount", str(scene.state)], check=True)
 
 
+def test_what_a_moved_folder_lacks_is_held_and_then_found_where_it_was(scene: Scene) -> None:
+    scene.many(60)
+    scene.sync()
+    moved = scene.top / "moved"
+    os.rename(scene.root, moved)
+    scene.root = moved
+    for n in range(30):
+        scene.remove(f"n/{n:04}.md")
+    assert scene.sync().held == 30
+    assert len(scene.memory()) == 60
+    assert scene.sync(accept=True).forgotten == 30
+    scene.assert_equal()
+
+
 # -- the configuration changes ---------------------------------------------------------------------
 
 

@@ -21,7 +21,7 @@ from syncd.sync.plan import at_or_below
 from syncd.sync.push import MAX_BATCH_BYTES, Parcel, Pusher, digest, parcel
 from syncd.sync.rows import State
 from syncd.sync.tally import Tally
-from tests.sync.scene import Scene, Watched
+from tests.sync.scene import Scene, Watched, swift_directory
 
 LOOK = Look(1, 2, 3, 4)
 
@@ -345,6 +345,12 @@ def test_a_healed_file_arrives_and_a_removed_one_leaves_the_list(scene: Scene) -
 # -- a death between any two steps ---------------------------------------------------------------
 
 
+@pytest.fixture
+def swift() -> Iterator[Path]:
+    with swift_directory() as path:
+        yield path
+
+
 def before_the_death(scene: Scene) -> None:
     """Memory as of an earlier pass."""
     for name in ("same", "edited", "removed", "refused", "d/x", "d/y", "becomes-dir", "dir/f"):
@@ -392,11 +398,11 @@ HINTS = Scope(
 
 
 @pytest.mark.parametrize("scope", [Scope(), HINTS], ids=["whole", "hints"])
-def test_after_a_death_at_any_step_a_pass_mends_everything(tmp_path: Path, scope: Scope) -> None:
+def test_after_a_death_at_any_step_a_pass_mends_everything(swift: Path, scope: Scope) -> None:
     at, blown = 0, True
     while blown:
         at += 1
-        scene = Scene(tmp_path / f"{at}")
+        scene = Scene(swift / f"{at}")
         before_the_death(scene)
         changes(scene)
         blown = scene.sync_killed(at, scope, before=refuse_poison).blown
@@ -412,11 +418,11 @@ def test_after_a_death_at_any_step_a_pass_mends_everything(tmp_path: Path, scope
     assert at > 40  # the steps of such a pass were really met one by one
 
 
-def test_after_two_deaths_in_a_row_too(tmp_path: Path) -> None:
+def test_after_two_deaths_in_a_row_too(swift: Path) -> None:
     steps = 60
     for first in range(1, steps, 7):
         for second in range(2, steps, 11):
-            scene = Scene(tmp_path / f"{first}-{second}")
+            scene = Scene(swift / f"{first}-{second}")
             before_the_death(scene)
             changes(scene)
             scene.sync_killed(first, before=refuse_poison)
@@ -428,12 +434,12 @@ def test_after_two_deaths_in_a_row_too(tmp_path: Path) -> None:
             scene.close()
 
 
-def test_never_is_a_file_without_its_text_while_it_is_replaced(tmp_path: Path) -> None:
+def test_never_is_a_file_without_its_text_while_it_is_replaced(swift: Path) -> None:
     """Rule 2: at every moment memory holds the old text or the new one, or both."""
     at, blown = 0, True
     while blown:
         at += 1
-        scene = Scene(tmp_path / f"{at}")
+        scene = Scene(swift / f"{at}")
         scene.put("f", "old")
         scene.sync()
         scene.put("f", "new text")
@@ -446,12 +452,12 @@ def test_never_is_a_file_without_its_text_while_it_is_replaced(tmp_path: Path) -
 
 
 def test_after_a_death_a_pass_of_hints_alone_doubles_nothing_that_it_looks_at(
-    tmp_path: Path,
+    swift: Path,
 ) -> None:
     at, blown = 0, True
     while blown:
         at += 1
-        scene = Scene(tmp_path / f"{at}")
+        scene = Scene(swift / f"{at}")
         for name in "abc":
             scene.put(name, f"old {name}")
         scene.sync()
@@ -463,12 +469,12 @@ def test_after_a_death_a_pass_of_hints_alone_doubles_nothing_that_it_looks_at(
         scene.close()
 
 
-def test_what_is_to_be_forgotten_is_known_at_every_moment(tmp_path: Path) -> None:
+def test_what_is_to_be_forgotten_is_known_at_every_moment(swift: Path) -> None:
     """Whatever memory holds is claimed by a row or written down to be forgotten, or both."""
     at, blown = 0, True
     while blown:
         at += 1
-        scene = Scene(tmp_path / f"{at}")
+        scene = Scene(swift / f"{at}")
         scene.many(12, "d")
         scene.put("edited", "old")
         scene.put("becomes", "a directory")

@@ -14,12 +14,14 @@ from syncd.cli.output import note
 if TYPE_CHECKING:
     from syncd.config import Config
     from syncd.sync.ledger import Ledger
+    from syncd.sync.lock import StateLock
 
-_ASIDE = "ledger.db.damaged-*"
+# with its time, and not the log files that SQLite kept beside it
+_ASIDE = "ledger.db.damaged-*[0-9]"
 
 
 @contextmanager
-def holding(config: Config) -> Iterator[None]:
+def holding(config: Config) -> Iterator[StateLock]:
     """Hold the state. Raises StateLocked, and UserError where it cannot be kept at all."""
     from syncd.sync.lock import StateLock
 
@@ -29,7 +31,7 @@ def holding(config: Config) -> Iterator[None]:
     except OSError as error:
         raise UserError(_unusable(of_the_system(error)), Exit.NOT_SERVING) from error
     with lock:
-        yield
+        yield lock
 
 
 @contextmanager

@@ -29,9 +29,14 @@ def command(session: Session) -> int:
 
     config = session.config()
     setup_logging("DEBUG" if session.verbose else "INFO")
-    with holding(config), open_engine(config) as engine:
+    with holding(config) as lock, open_engine(config) as engine:
+
+        def open_ledger() -> Ledger:
+            lock.renew()  # the directory may have been deleted while the daemon ran
+            return Ledger.open(config.state)
+
         repositories_left(config)
-        serve(watched(config), lambda: Ledger.open(config.state), engine, config.state)
+        serve(watched(config), open_ledger, engine, config.state)
     return Exit.DONE
 
 

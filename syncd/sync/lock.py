@@ -71,6 +71,22 @@ class StateLock:
             raise
         self._file = file
 
+    def renew(self) -> None:
+        """Take the lock anew when its file was deleted or moved away with its directory.
+
+        Raises as `acquire` does; the old file's lock is then given up all the same.
+        """
+        if self._file is not None and not self._is_in_place(self._file):
+            os.close(self._file)
+            self._file = None
+        self.acquire()
+
+    def _is_in_place(self, file: int) -> bool:
+        try:
+            return os.path.samestat(os.fstat(file), os.stat(self._directory / NAME))
+        except (FileNotFoundError, NotADirectoryError):
+            return False
+
     def release(self) -> None:
         """Give the lock back; harmless when it is not held."""
         if self._file is None:

@@ -175,3 +175,28 @@ def test_a_directory_that_cannot_be_made_is_an_os_error(tmp_path: Path) -> None:
     with pytest.raises(OSError, match="file"):
         StateLock(tmp_path / "file" / "state").acquire()
     assert holder(tmp_path / "file" / "state") is None
+
+
+def test_a_lock_whose_directory_was_moved_away_is_taken_anew(tmp_path: Path) -> None:
+    state = tmp_path / "state"
+    with StateLock(state) as lock:
+        lock.renew()
+        state.rename(tmp_path / "away")
+        assert holder(state) is None
+        lock.renew()
+        assert holder(state) is not None
+        assert holder(tmp_path / "away") is None
+        with pytest.raises(StateLocked):
+            StateLock(state).acquire()
+
+
+def test_a_lock_that_another_took_meanwhile_is_lost(tmp_path: Path) -> None:
+    state = tmp_path / "state"
+    with StateLock(state) as lock:
+        (state / "lock").unlink()
+        with StateLock(state):
+            with pytest.raises(StateLocked):
+                lock.renew()
+            assert not lock.held
+        lock.renew()
+        assert lock.held

@@ -5,18 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from syncd.engines.cortex.descriptors import DIRECT, HOSTED
 from syncd.engines.local.descriptor import DESCRIPTOR as LOCAL
 from syncd.memory import EngineDescriptor, MemoryEngine
 from syncd.memory.errors import Config
 
 Credential = str | Callable[[], str] | None
 
-_PLANNED = ("cortexdb", "tinyhumans")
-
 
 def list_engines() -> list[EngineDescriptor]:
     """What this version can build, the default first."""
-    return [LOCAL]
+    return [LOCAL, DIRECT, HOSTED]
 
 
 def build_engine(
@@ -31,7 +30,9 @@ def build_engine(
         from syncd.engines.local.engine import LocalEngine
 
         return LocalEngine.from_settings(settings)
-    if id in _PLANNED:
-        raise Config(f"engine {id} is not part of this version")
+    if id in (DIRECT.id, HOSTED.id):
+        from syncd.engines.cortex.engine import build
+
+        return build(id, settings, credential)
     known = ", ".join(engine.id for engine in list_engines())
     raise Config(f"engine {id[:64]!r} is not known; known: {known}")

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -9,7 +11,7 @@ from syncd.memory import FetchMode, FetchRequest, errors
 
 
 def test_the_local_engine_is_listed_and_needs_nothing() -> None:
-    (local,) = list_engines()
+    local = list_engines()[0]
     assert local.id == "local"
     assert (local.hosted, local.needs_endpoint, local.needs_key) == (False, False, False)
     assert local.fetch_modes == (FetchMode.KEYWORD,)
@@ -21,9 +23,23 @@ def test_an_unknown_engine_is_refused_with_the_known_ones() -> None:
 
 
 @pytest.mark.parametrize("id", ["cortexdb", "tinyhumans"])
-def test_an_engine_of_a_later_version_says_so(id: str) -> None:
-    with pytest.raises(errors.Config, match=f"engine {id} is not part of this version"):
-        build_engine(id, {}, "key")
+def test_an_engine_elsewhere_is_listed_with_what_it_needs(id: str) -> None:
+    (found,) = [engine for engine in list_engines() if engine.id == id]
+    assert (found.hosted, found.needs_endpoint, found.needs_key) == (
+        id == "tinyhumans",
+        False,
+        True,
+    )
+    assert found.default_endpoint is not None
+    assert found.fetch_modes == (FetchMode.HYBRID,)
+    with build_engine(id, {}, "key") as engine:
+        assert engine.descriptor == found
+
+
+def test_listing_engines_loads_no_http_client() -> None:
+    code = "import sys, syncd.engines as e; e.list_engines(); print('httpx' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "False\n"
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,60 @@
+"""The key: asked for on every attempt, shown nowhere."""
+
+from __future__ import annotations
+
+import base64
+import re
+from collections.abc import Callable
+
+from syncd.memory.errors import MemoryError, Unauthorized
+from syncd.memory.wire import is_blank
+
+Credential = str | Callable[[], str] | None
+
+HIDDEN = "[hidden]"
+
+
+class Key:
+    """Reads the key anew each time, so that a rotated one is used at once."""
+
+    __slots__ = ("_given",)
+
+    def __init__(self, given: Credential) -> None:
+        self._given = given
+
+    def __repr__(self) -> str:
+        return f"Key({HIDDEN})"
+
+    def read(self) -> str:
+        """The key; Unauthorized when there is none or no header can carry it."""
+        key = self._ask()
+        if key is None or not isinstance(key, str) or is_blank(key):
+            raise Unauthorized("no key is set for the engine")
+        if not re.fullmatch(r"[ -~]+", key):
+            raise Unauthorized("the key holds characters that no header can carry")
+        return key
+
+    def _ask(self) -> str | None:
+        if not callable(self._given):
+            return self._given
+        try:
+            return self._given()
+        except MemoryError:
+            raise
+        except Exception as error:  # noqa: BLE001 - whatever a caller's function may raise
+            # The text of a foreign error may quote what it was reading.
+            name = type(error).__name__
+        raise Unauthorized(f"the key could not be read ({name})")
+
+
+def redact(text: str, key: str) -> str:
+    """`text` without `key`, in whatever usual notation a server echoes it back."""
+    plain = "".join(map(_notations, key))
+    encoded = base64.b64encode(key.encode()).decode().rstrip("=")
+    return re.sub(f"{plain}|{re.escape(encoded)}=*", HIDDEN, text, flags=re.IGNORECASE)
+
+
+def _notations(character: str) -> str:
+    code = ord(character)
+    literal = re.escape(character)
+    return rf"(?:\\?{literal}|\\u00{code:02x}|\\x{code:02x}|%{code:02x}|&#{code};|&#x{code:x};)"

@@ -12,6 +12,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from syncd.engines import build_engine
 from syncd.memory import (
     EngineDescriptor,
@@ -39,6 +41,7 @@ from tests.waiting import until
 
 SOURCE = "notes"
 EVERYTHING = MetaFilter(source_id=SOURCE)
+as_root = pytest.mark.skipif(os.geteuid() != 0, reason="mounting needs root")
 
 
 class Killed(BaseException):
@@ -315,6 +318,10 @@ class Scene:
     def hint(self, *paths: str, removed: tuple[str, ...] = ()) -> Tally:
         """A pass of some paths only, of which `removed` were seen to go."""
         return self.sync(Scope(paths + removed, frozenset(removed)))
+
+    def writes(self) -> list[str]:
+        """The names of the calls of the last pass that wrote to memory, in order."""
+        return [n for n, _ in self.engine.calls if n in ("store", "store_many", "forget")]
 
     def assert_equal(self) -> None:
         """Memory equals the disk, path by path and text by text, each path once."""

@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 from syncd.engines.local import engine as engine_module
+from syncd.engines.local import schema
 from syncd.engines.local.engine import LocalEngine
 from syncd.memory import (
     ExploreRequest,
@@ -117,6 +118,18 @@ def test_a_memory_of_a_newer_version_is_left_alone(path: Path) -> None:
             with pytest.raises(errors.Config, match=r"newer syncd \(schema 99, this one reads"):
                 pages(engine)
             assert "newer syncd" in (engine.health().reason or "")
+
+
+def test_a_reader_does_not_guess_at_an_older_version(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fill(path, 1)
+    monkeypatch.setattr(schema, "VERSION", schema.VERSION + 1)
+    with (
+        LocalEngine(path, read_only=True) as engine,
+        pytest.raises(errors.Unavailable, match="older syncd; a sync renews it"),
+    ):
+        pages(engine)
 
 
 def only_contract_errors(path: Path) -> list[str]:

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
+import sqlite3
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from syncd.engines.local.engine import LocalEngine
+from syncd.engines.local.exploring import explore
+from syncd.engines.local.filters import condition
 from syncd.memory import (
     Conversation,
     ExploreRequest,
@@ -80,3 +85,19 @@ def test_an_empty_memory_has_no_buckets(engine: LocalEngine, facet: Facet) -> No
 def test_limits_are_checked(engine: LocalEngine, limit: int) -> None:
     with pytest.raises(errors.InvalidRequest):
         engine.explore(ExploreRequest(Facet.KIND, limit=limit))
+
+
+def test_counting_tags_costs_no_more_than_their_number(engine: LocalEngine, path: Path) -> None:
+    store(engine, (document(str(n), tags=("x", str(n % 9))) for n in range(1000)))
+    steps = 0
+
+    def count() -> int:
+        nonlocal steps
+        steps += 1
+        return 0
+
+    with contextlib.closing(sqlite3.connect(path)) as connection:
+        connection.set_progress_handler(count, 10)
+        page = explore(connection, ExploreRequest(Facet.TAG), condition(MetaFilter()))
+    assert (page.buckets[0].count, page.total, page.missing) == (1000, 1000, 0)
+    assert steps < 20_000

@@ -28,7 +28,7 @@ def question(memory_id: bytes, operation: str, *parts: Any) -> bytes:
 def write(numbers: Iterable[int], bound: bytes) -> str:
     """`numbers` (each 0 or more) as a cursor that only the same `bound` question can read."""
     body = bytes([_VERSION]) + b"".join(map(_varint, numbers))
-    return base64.urlsafe_b64encode(_seal(body, bound) + body).rstrip(b"=").decode()
+    return _spelt(_seal(body, bound) + body)
 
 
 def read(cursor: str, bound: bytes) -> list[int]:
@@ -37,6 +37,9 @@ def read(cursor: str, bound: bytes) -> list[int]:
         raw = base64.b64decode(cursor + "=" * (-len(cursor) % 4), altchars=b"-_", validate=True)
     except (ValueError, binascii.Error):
         raise InvalidRequest("the cursor is malformed") from None
+    # Bits beyond the last byte could differ unseen: a cursor has one spelling.
+    if _spelt(raw) != cursor:
+        raise InvalidRequest("the cursor is malformed")
     seal, body = raw[:_SEAL_BYTES], raw[_SEAL_BYTES:]
     if body[:1] != bytes([_VERSION]) or seal != _seal(body, bound):
         raise InvalidRequest("the cursor belongs to another request")
@@ -57,6 +60,10 @@ def from_ascending(steps: Iterable[int]) -> Iterator[int]:
     for step in steps:
         total += step
         yield total
+
+
+def _spelt(raw: bytes) -> str:
+    return base64.urlsafe_b64encode(raw).rstrip(b"=").decode()
 
 
 def _seal(body: bytes, bound: bytes) -> bytes:

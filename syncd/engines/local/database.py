@@ -127,6 +127,8 @@ class Database:
             migrate(connection, self.path)
         elif version == 0:
             raise Unavailable(f"nothing is in memory yet: {self.path} is empty")
+        elif version < schema.VERSION:
+            raise Unavailable(f"memory file {self.path} is of an older syncd; a sync renews it")
         if self._opened is not None:
             self._opened(connection)
 

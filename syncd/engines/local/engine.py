@@ -14,7 +14,7 @@ from syncd.engines.local import cursors, paging, writing
 from syncd.engines.local.database import Database
 from syncd.engines.local.descriptor import DESCRIPTOR
 from syncd.engines.local.exploring import explore
-from syncd.engines.local.filters import Condition, condition, selecting
+from syncd.engines.local.filters import Condition, condition, probe, selecting
 from syncd.engines.local.passages import passage_of
 from syncd.engines.local.query import Query, parse
 from syncd.engines.local.recalling import quote
@@ -123,12 +123,11 @@ class LocalEngine(MemoryEngine):
     def get(self, request: GetRequest) -> builtins.list[Hit]:
         request.validate()
         blobs = [blob for blob in map(writing.blob, request.ids) if blob is not None]
-        where = condition(MetaFilter(reach=request.reach))
+        where = probe(MetaFilter(reach=request.reach))
         marks = ", ".join("?" * len(blobs))
         with self._database.reading() as connection:
             rows = connection.execute(
-                f"SELECT {HIT_SELECT} FROM {HIT_FROM}"
-                f" WHERE items.id IN ({marks}) AND {where.sql.replace('(items', '(+items')}",
+                f"SELECT {HIT_SELECT} FROM {HIT_FROM} WHERE items.id IN ({marks}) AND {where.sql}",
                 (*blobs, *where.values),
             ).fetchall()
             found = {hit.id: hit for hit in map(read_hit, rows)}

@@ -23,28 +23,34 @@ _VALUE = {
     Facet.TAG: "tags.tag",
     Facet.NAMESPACE: "CASE items.namespace WHEN '' THEN 'root' ELSE items.namespace END",
 }
+# What is set in an item's row when it has a value, where that is not the value itself.
+_SET = {Facet.TAG: "items.tags"}
 
 
 def explore(
     connection: sqlite3.Connection, request: ExploreRequest, where: Condition
 ) -> ExplorePage:
     """The page of `request`; nothing is left uncounted, so that it is never truncated."""
-    tagged = "LEFT JOIN tags ON tags.seq = items.seq" if request.facet is Facet.TAG else ""
+    # From the tags to their items: tags have no index in the other direction.
+    tagged = "tags CROSS JOIN" if request.facet is Facet.TAG else ""
+    joined = "ON items.seq = tags.seq" if request.facet is Facet.TAG else ""
     # BINARY order of UTF-8 is the order of code points, which is Python's.
     rows = connection.execute(
         f"WITH counted AS MATERIALIZED (SELECT {_VALUE[request.facet]} AS value, count(*) AS n"
-        f" FROM items {tagged} WHERE {where.sql} GROUP BY 1)"
-        " SELECT value, n, (SELECT count(*) FROM counted WHERE value IS NOT NULL),"
-        " (SELECT n FROM counted WHERE value IS NULL)"
-        " FROM counted ORDER BY value IS NULL, n DESC, value LIMIT ?",
+        f" FROM {tagged} items {joined} WHERE {where.sql} GROUP BY 1 HAVING value IS NOT NULL)"
+        " SELECT value, n, (SELECT count(*) FROM counted)"
+        " FROM counted ORDER BY n DESC, value LIMIT ?",
         (*where.values, request.limit),
     ).fetchall()
-    buckets = tuple(Bucket(value, n) for value, n, *_ in rows if value is not None)
-    distinct, missing = (rows[0][2], rows[0][3] or 0) if rows else (0, 0)
-    total = _total(connection, where)
+    buckets = tuple(Bucket(value, n) for value, n, _ in rows)
+    distinct = rows[0][2] if rows else 0
+    total, missing = _totals(connection, _SET.get(request.facet, _VALUE[request.facet]), where)
     return ExplorePage(request.facet, buckets, total, missing, distinct - len(buckets), False)
 
 
-def _total(connection: sqlite3.Connection, where: Condition) -> int:
-    row = connection.execute(f"SELECT count(*) FROM items WHERE {where.sql}", where.values)
-    return int(row.fetchone()[0])
+def _totals(connection: sqlite3.Connection, value: str, where: Condition) -> tuple[int, int]:
+    """How many items there are, and how many of them without a value."""
+    total, having = connection.execute(
+        f"SELECT count(*), count({value}) FROM items WHERE {where.sql}", where.values
+    ).fetchone()
+    return total, total - having

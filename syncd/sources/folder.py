@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import os
 import stat
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -189,7 +189,7 @@ class FolderSource:
         """False: a file is as quickly read alone."""
         return False
 
-    def read_many(self, paths: Sequence[str]) -> Iterator[tuple[str, Outcome | None]]:
+    def read_many(self, paths: Sequence[str]) -> Generator[tuple[str, Outcome | None], None, None]:
         """Each path with what it becomes, in the given order."""
         for path in paths:
             yield path, self.read(path)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from typing import Protocol
 
 from syncd.memory import MemoryMeta, MetaFilter
@@ -52,7 +52,7 @@ class Source(Protocol):
     def defers(self, path: str) -> bool:
         """Whether a path is better read together with others, by `read_many`, than alone."""
 
-    def read_many(self, paths: Sequence[str]) -> Iterator[tuple[str, Outcome | None]]:
+    def read_many(self, paths: Sequence[str]) -> Generator[tuple[str, Outcome | None], None, None]:
         """What each of several paths becomes: each once, in the order that the source likes.
 
         Closing the iterator early ends whatever it had running.

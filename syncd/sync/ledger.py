@@ -39,6 +39,7 @@ class SourceRecord(NamedTuple):
     held: int
     last_pass: float | None
     last_change: float | None
+    mark: str | None
 
 
 class Doomed(NamedTuple):
@@ -135,7 +136,7 @@ class Ledger:
         with _translated(self.path):
             rows = self._db.execute(
                 "SELECT id, kind, place, device, inode, complete, strangers, state, reason,"
-                " pending, held, last_pass, last_change FROM sources ORDER BY id"
+                " pending, held, last_pass, last_change, mark FROM sources ORDER BY id"
             ).fetchall()
         return [
             SourceRecord(id, kind, place, _root(dev, ino), *rest)

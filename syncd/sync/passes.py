@@ -7,6 +7,7 @@ and after. Between two files a long pass gives way to short ones that wait, of i
 
 from __future__ import annotations
 
+import contextlib
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
@@ -16,6 +17,7 @@ from threading import Event
 from syncd.memory import MemoryEngine
 from syncd.sources import (
     Blind,
+    Outcome,
     Reading,
     Root,
     Sighting,
@@ -118,6 +120,7 @@ class _Run:
         self.traces: set[tuple[int, int, int]] = set()
         self.notes: list[Entry] = []
         self.gave_way = False
+        self.deferred: list[Examine] = []
 
     def run(self) -> Tally:
         root = self.source.probe()
@@ -126,11 +129,9 @@ class _Run:
             self._set_right()
         self._trust(root)
         for action in self._actions():
-            if self.order.stop.is_set():
-                raise Stopped
             self._act(action)
-            if self.order.pressing():
-                self._give_way()
+            self._breathe()
+        self._read_deferred()
         self._settle_up()
         self._part_with(root)
         self._sign(root)
@@ -166,6 +167,7 @@ class _Run:
     def _set_right(self) -> None:
         if not agrees(self.source.id, self.ledger, self.order.engine):
             reconcile(self.source, self.ledger, self.order.engine)
+            self.ledger.note(self.source.id, mark=None)
             self.before = None
 
     def _trust(self, root: Root) -> None:
@@ -204,10 +206,17 @@ class _Run:
 
     def _actions(self) -> Iterator[Action]:
         # A path met twice would be sent twice, of which only the second would be written down.
+        mark = self.ledger.source(self.source.id).mark if self.scope.whole else None
         for path in covered(self.scope.paths):
-            yield from plan(
-                self.source.scan(path), self.ledger.rows(self.source.id, path), self.source.judge
-            )
+            seen = self.source.scan(path, mark)
+            yield from plan(seen, self.ledger.rows(self.source.id, path), self.source.judge)
+
+    def _breathe(self) -> None:
+        """Between two files: stop when that was asked for, give way to what presses."""
+        if self.order.stop.is_set():
+            raise Stopped
+        if self.order.pressing():
+            self._give_way()
 
     def _settle_up(self) -> None:
         """Send and write down all that was collected."""
@@ -230,8 +239,10 @@ class _Run:
         match action:
             case Examine():
                 self._trace(action)
-                self._examine(action)
-                self.order.progress(self.tally)
+                if self.source.defers(action.sighting.path):
+                    self.deferred.append(action)
+                else:
+                    self._take(action, self.source.read(action.sighting.path))
             case LeaveOut():
                 self._leave_out(action)
             case Gone():
@@ -245,10 +256,19 @@ class _Run:
             look = kept(action.sighting.look)
             self.traces.add((look.inode, look.size, look.mtime_ns))
 
-    def _examine(self, action: Examine) -> None:
+    def _read_deferred(self) -> None:
+        """Read together what is better read so, in the order that the source likes."""
+        waiting = {action.sighting.path: action for action in self.deferred}
+        if waiting:
+            with contextlib.closing(self.source.read_many(list(waiting))) as outcomes:
+                for path, became in outcomes:
+                    self._take(waiting[path], became)
+                    self._breathe()
+
+    def _take(self, action: Examine, became: Outcome | None) -> None:
+        """Deal with what a file became."""
         path, _, recipe = action.sighting
         self.tally.examined += 1
-        became = self.source.read(path)
         claim = self._claim(path, action.known)
         match became:
             case Reading():
@@ -265,6 +285,7 @@ class _Run:
                 self._note(Entry(path, NO_LOOK, 0, False, State.UNREADABLE, became.reason, *claim))
             case None if action.known or claim.ids:
                 self.gone.append(Gone(path, State.HELD, False, (0, 0, 0)))
+        self.order.progress(self.tally)
 
     def _send(self, path: str, reading: Reading, recipe: int, claim: Claim) -> None:
         if claim.ids and claim.digest == digest(reading.items):
@@ -354,6 +375,8 @@ class _Run:
             # What is held may still lie below an earlier root.
             place = before if self.tally.held else self.source.root
             self.ledger.note_root(self.source.id, place, root)
+            undone = self.tally.held or self.tally.unread
+            fields["mark"] = None if undone else self.source.mark()
             self.tally.set_aside = self.ledger.explained(self.source.id, State.SET_ASIDE)
             self.tally.left_out = Counter(self.ledger.reasons(self.source.id, State.LEFT_OUT))
         if fields:

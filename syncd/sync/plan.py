@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from syncd.sources import Blind, LeftOut, Look, Seen, Sighting
+from syncd.sources import Blind, LeftOut, Look, Seen, Sighting, Unchanged
 from syncd.sync.rows import NO_LOOK, Row, State, kept
 
 _SCATTERED = 100
@@ -87,8 +87,10 @@ def plan(seen: Iterable[Seen], rows: Iterable[Row], judge: Judge) -> Iterator[Ac
             absence.exclude(path)
             yield from _left_out(sight, same)
         elif isinstance(sight, Blind):
-            absence.blind(path)
+            absence.leave_alone(path)
             yield Unseen(path, sight.reason)
+        elif isinstance(sight, Unchanged):
+            absence.leave_alone(path)
     while row is not None:
         yield from absence.of(row)
         row = next(pending, None)
@@ -110,18 +112,18 @@ class _Absence:
     """Tells, for a row that the scan did not meet, what its absence means."""
 
     def __init__(self) -> None:
-        self._blind: set[str] = set()
+        self._left_alone: set[str] = set()
         self._excluded = "\0"
 
-    def blind(self, path: str) -> None:
-        self._blind.add(path.rstrip("/"))
+    def leave_alone(self, path: str) -> None:
+        self._left_alone.add(path.rstrip("/"))
 
     def exclude(self, path: str) -> None:
         if path.endswith("/"):
             self._excluded = path
 
     def of(self, row: Row) -> Iterator[Gone]:
-        if self._blind and not self._blind.isdisjoint(["", *_tops(row.path)]):
+        if self._left_alone and not self._left_alone.isdisjoint(["", *_tops(row.path)]):
             return
         excluded = row.path.startswith(self._excluded)
         yield Gone(row.path, row.state, excluded, (row.inode, row.size, row.mtime_ns))

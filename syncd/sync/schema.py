@@ -20,7 +20,8 @@ CREATE TABLE sources (
     pending INTEGER NOT NULL DEFAULT 0,
     held INTEGER NOT NULL DEFAULT 0,
     last_pass REAL,
-    last_change REAL
+    last_change REAL,
+    mark TEXT
 ) STRICT;
 CREATE TABLE rows (
     source INTEGER NOT NULL,

@@ -30,8 +30,8 @@ def stopping() -> None:
 
 
 def status(line: str) -> None:
-    """One line for `systemctl status`."""
-    _send(*_status(line))
+    """One line for `systemctl status`; dropped when systemd is too busy to take it at once."""
+    _send(*_status(line), patience=0.0)
 
 
 def watchdog() -> None:
@@ -61,7 +61,7 @@ def _status(line: str) -> tuple[str, ...]:
     return (f"STATUS={' '.join(line.split())}",) if line else ()
 
 
-def _send(*assignments: str) -> None:
+def _send(*assignments: str, patience: float = 1.0) -> None:
     address = os.environ.get("NOTIFY_SOCKET", "")
     if address[:1] not in ("/", "@") or not assignments:
         return
@@ -70,7 +70,7 @@ def _send(*assignments: str) -> None:
         target = b"\0" + target[1:]
     try:
         with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM | socket.SOCK_CLOEXEC) as border:
-            border.settimeout(1.0)
+            border.settimeout(patience)
             border.sendto("\n".join(assignments).encode("utf-8", "surrogateescape"), target)
     except OSError as error:
         log.debug("systemd was not told %s: %s", assignments[0], error)

@@ -94,3 +94,9 @@ def test_the_watchdog_interval(
         else:
             monkeypatch.setenv(name, value)
     assert notify.watchdog_interval() == seconds
+
+
+def test_a_status_line_waits_for_nobody(systemd: socket.socket) -> None:
+    for number in range(2_000):  # far more than a socket takes that nobody reads
+        notify.status(f"line {number}")
+    assert systemd.recv(4096) == b"STATUS=line 0"

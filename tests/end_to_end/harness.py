@@ -13,6 +13,7 @@ import socket
 import stat
 import subprocess
 import sys
+import threading
 from collections import defaultdict
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -54,7 +55,10 @@ class Machine:
         self._said: list[str] = []
         self._listener = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
         self._listener.bind(os.fspath(self.run / "notify"))
-        self._listener.setblocking(False)
+        self._listener.settimeout(0.1)
+        self._closed = threading.Event()
+        self._hearing = threading.Thread(target=self._hear)
+        self._hearing.start()
         self.configure()
 
     def configure(self, *sources: dict[str, Any], **top: Any) -> None:
@@ -90,10 +94,13 @@ class Machine:
 
     def heard(self, text: str) -> bool:
         """Whether the daemon told systemd something that contains `text`."""
-        with contextlib.suppress(BlockingIOError):
-            while True:
+        return any(text in line for line in list(self._said))
+
+    def _hear(self) -> None:
+        """Take what is told to systemd as soon as it comes, like systemd does."""
+        while not self._closed.is_set():
+            with contextlib.suppress(TimeoutError):
                 self._said.append(self._listener.recv(65536).decode())
-        return any(text in line for line in self._said)
 
     @property
     def pid(self) -> int:
@@ -117,6 +124,8 @@ class Machine:
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(self.process.pid, signal.SIGKILL)
             self.process.wait()
+        self._closed.set()
+        self._hearing.join()
         self._listener.close()
 
     def lines(self) -> list[str]:

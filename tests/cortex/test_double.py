@@ -179,6 +179,23 @@ def test_recall_is_later_still(wire: str) -> None:
         assert [raw.recalled(), raw.recalled()] == [[], [event]]
 
 
+def test_recall_never_has_what_is_not_listed(wire: str) -> None:
+    with Double(wire, lag=1, recall_lag=0) as double, Raw(double) as raw:
+        event = raw.stored()
+        assert raw.recalled() == raw.listed() == []
+        assert raw.recalled() == [event]
+
+
+def test_reading_on_is_no_poll(wire: str) -> None:
+    with Double(wire, lag=1) as double, Raw(double) as raw:
+        double.add_foreign(DOCUMENTS, "old")
+        cursor = data(raw.page())["next_cursor"]
+        event = raw.stored()
+        assert raw.listed(cursor=cursor) == []
+        assert event not in raw.listed()
+        assert event in raw.listed()
+
+
 def test_earlier_events_of_a_scope_are_never_listed_later(wire: str) -> None:
     with Double(wire, lag=3) as double, Raw(double) as raw:
         ids = []

@@ -247,3 +247,9 @@ def test_bulks_are_of_one_item_with_several_events() -> None:
             "append: a bulk of more than one item",
             "append: body.ordering has a value that is not allowed",
         ]
+
+
+def test_unknown_keys_are_seen_inside_a_bulk() -> None:
+    with Double() as double, Raw(double) as raw:
+        raw.bulk([raw.event("a", "conversation"), raw.event("a", "conversation") | {"extra": 1}])
+        assert double.violations == ["append: unknown key items.extra"]

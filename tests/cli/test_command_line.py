@@ -17,8 +17,14 @@ from syncd.cli import COMMANDS, cli, run
 from syncd.cli.errors import ADVICE, CODES, Exit
 from tests.cli.conftest import Cli
 from tests.cli.running import environment, syncd
+from tests.cli.scene import configure
 
-HEAVY = ("pydantic", "ruamel", "watchdog", "apscheduler", "sqlite3", "httpx", "git", "syncd.memory")
+HEAVY = (
+    *("pydantic", "ruamel", "watchdog", "apscheduler", "sqlite3", "httpx", "git", "chardet"),
+    *("pathspec", "identify", "syncd.memory", "syncd.sources.folder"),
+)
+# what only the daemon, a pass, or a hosted engine needs
+NOT_TO_READ = {"watchdog", "apscheduler", "httpx", "git", "chardet", "pathspec", "identify"}
 
 
 def loaded_by(*arguments: str, home: Path) -> set[str]:
@@ -45,10 +51,29 @@ def test_nothing_heavy_is_imported_to_say_how_to_use_it(
     assert loaded_by(*arguments, home=tmp_path) == set()
 
 
-def test_reading_commands_import_nothing_of_the_daemon(tmp_path: Path) -> None:
-    (tmp_path / "c.yaml").write_text("sources: []\n")
-    loaded = loaded_by("--config", str(tmp_path / "c.yaml"), "search", "x", home=tmp_path)
-    assert not loaded & {"watchdog", "apscheduler", "httpx", "git"}
+@pytest.mark.parametrize("command", [["search", "x"], ["list"], ["explore", "kind"]])
+def test_reading_commands_import_neither_the_models_nor_the_daemon(
+    command: list[str], tmp_path: Path
+) -> None:
+    configure(tmp_path, "notes")
+    assert syncd("sync", home=tmp_path).returncode == 0
+    loaded = loaded_by(*command, home=tmp_path)
+    assert loaded == {"ruamel", "sqlite3", "syncd.memory"}
+
+
+def test_status_imports_nothing_of_the_daemon_or_the_folder_source(tmp_path: Path) -> None:
+    configure(tmp_path, "notes")
+    loaded = loaded_by("status", home=tmp_path)
+    assert not loaded & {*NOT_TO_READ, "syncd.sources.folder"}
+
+
+def test_what_is_fetched_late_from_the_sources_is_all_there() -> None:
+    import syncd.sources
+
+    for name in syncd.sources.__all__:
+        assert getattr(syncd.sources, name) is not None
+    with pytest.raises(AttributeError, match="has no attribute 'nothing'"):
+        _ = syncd.sources.nothing
 
 
 def test_version(tmp_path: Path) -> None:

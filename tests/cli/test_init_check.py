@@ -310,7 +310,7 @@ def test_a_memory_that_is_not_there_yet_reads_like_an_empty_one(
     assert not (home / ".local").exists()
 
 
-def test_an_engine_of_a_later_version_is_named(cli: Cli, home: Path) -> None:
+def test_an_engine_that_lacks_its_key_is_named(cli: Cli, home: Path) -> None:
     (home / "c.yaml").write_text("engine: cortexdb\nsources: []\n")
     result = cli("--config", "c.yaml", "list")
     assert result.code in (2, 3)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
+from contextlib import closing
 from typing import Protocol
 
 from syncd.memory import Instant
@@ -31,6 +32,9 @@ class Files(Protocol):
     def refuse(self, key: str) -> str | None:
         """The reason to leave a file out by its name or where it lies, or None."""
 
+    def exists(self, key: str) -> bool:
+        """Whether anything has this path on disk."""
+
     def read_many(self, keys: Sequence[str]) -> Iterator[tuple[str, Outcome | None]]:
         """What each file becomes; None when it is not there any more."""
 
@@ -58,6 +62,7 @@ class DiskFiles:
         self._mould = mould
         self.scan = self._copy.scan
         self.refuse = self._copy.refuse
+        self.exists = self._copy.exists
         self.is_empty = self._copy.is_empty
         self.accounted = self._copy.accounted
         self.refuses_directory = self._copy.refuses_directory
@@ -127,6 +132,10 @@ class BareFiles:
         """All of them: the tree of the tip is git's own account."""
         return set(paths) if self._tree is not None else set()
 
+    def exists(self, key: str) -> bool:
+        """False: nothing on disk is looked at."""
+        return False
+
     def refuses_directory(self, key: str) -> bool:
         """True: nothing on disk is looked at."""
         return True
@@ -153,18 +162,19 @@ class BareFiles:
         try:
             observed = self._committed(commit)
             # Two files with one content are asked for twice, so that the answers stay in step.
-            answers = contents(self._git, [blob.id for _, blob in wanted])
-            for (key, blob), (_, data) in zip(wanted, answers, strict=True):
-                if isinstance(data, Unreadable):
-                    yield key, data
-                else:
-                    content = Content(data, look_of_object(blob.id, len(data)), True)
-                    yield key, became(key, content, self._mould, self._rules, observed)
+            with closing(contents(self._git, [blob.id for _, blob in wanted])) as answers:
+                for (key, blob), (_, data) in zip(wanted, answers, strict=True):
+                    if isinstance(data, Unreadable):
+                        yield key, data
+                    else:
+                        content = Content(data, look_of_object(blob.id, len(data)), True)
+                        yield key, became(key, content, self._mould, self._rules, observed)
         except GitFailed as error:
             raise SourceUnavailable(error.reason) from error
 
     def _committed(self, commit: str) -> Instant | None:
-        _, data = next(contents(self._git, [commit]))
+        with closing(contents(self._git, [commit])) as answers:
+            _, data = next(answers)
         return None if isinstance(data, Unreadable) else parsed(data).committed
 
 

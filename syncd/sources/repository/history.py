@@ -7,7 +7,8 @@ re-encoding depends on the machine's iconv.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Generator, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from datetime import datetime
 from typing import NamedTuple
@@ -60,25 +61,24 @@ def select(git: Git, tip: str, rules: CommitRules) -> Selection:
 
 def read(
     git: Git, commits: Sequence[str], mould: Mould, cut_off: Collection[str]
-) -> Iterator[tuple[str, Document | Unreadable]]:
+) -> Generator[tuple[str, Document | Unreadable], None, None]:
     """The item of each commit, in the order of `commits`.
 
     For those whose parents were `cut_off` nobody can say what they changed.
     """
-    reports = changes(git, [commit for commit in commits if commit not in cut_off])
+    known = [commit for commit in commits if commit not in cut_off]
     try:
-        for commit, data in contents(git, commits):
-            changed = None if commit in cut_off else next(reports)[1]
-            if isinstance(data, Unreadable):
-                yield commit, data
-            elif isinstance(changed, Unreadable):
-                yield commit, changed
-            else:
-                yield commit, mould.commit(commit, parsed(data), changed)
+        with closing(changes(git, known)) as reports, closing(contents(git, commits)) as objects:
+            for commit, data in objects:
+                changed = None if commit in cut_off else next(reports)[1]
+                if isinstance(data, Unreadable):
+                    yield commit, data
+                elif isinstance(changed, Unreadable):
+                    yield commit, changed
+                else:
+                    yield commit, mould.commit(commit, parsed(data), changed)
     except GitFailed as error:
         raise SourceUnavailable(error.reason) from error
-    finally:
-        reports.close()
 
 
 def look_of_object(name: str, size: int) -> Look:

@@ -11,10 +11,10 @@ from typing import IO
 from syncd.sources.names import escape
 from syncd.sources.repository.git import Git
 from syncd.sources.repository.items import MAX_PATHS, Change, Changes
-from syncd.sources.seen import SourceUnavailable, Unreadable
+from syncd.sources.seen import Unreadable
 
 _CHUNK = 1 << 16
-_FAILURES_IN_A_ROW = 50
+_FAILURES_IN_A_ROW = 20
 # Only exact renames: similar ones need the blobs, which partial clones lack, so that the same
 # commit would become another item there. `--ignore-submodules` overrules a repository's own word.
 _CHANGES = (
@@ -23,40 +23,22 @@ _CHANGES = (
 )
 
 
-def contents(git: Git, ids: Sequence[str]) -> Iterator[tuple[str, bytes | Unreadable]]:
-    """Each object's bytes, in the order of `ids`. SourceUnavailable when git cannot work at all."""
-    done = 0
-    patience = _Patience()
-    while done < len(ids):
+def contents(git: Git, ids: Sequence[str]) -> Generator[tuple[str, bytes | Unreadable], None, None]:
+    """Each object's bytes, in the order of `ids`."""
+    done = failures = 0
+    reason = ""
+    while done < len(ids) and failures < _FAILURES_IN_A_ROW:
         with git.stream("cat-file", "--batch", "--buffer", lines=ids[done:]) as stream:
-            while done < len(ids):
-                found = _content(stream.output)
-                if found is None:
-                    break
+            while done < len(ids) and (found := _content(stream.output)) is not None:
                 yield ids[done], found
-                done += 1
-                patience.renew()
-            else:
-                return
-            reason = stream.complaint()
-        patience.spend(reason)
-        yield ids[done], Unreadable(f"git object {ids[done]} is damaged: {reason}")
-        done += 1
-
-
-class _Patience:
-    """Ends a run of failures that can hardly each be the fault of one object."""
-
-    def __init__(self) -> None:
-        self._left = _FAILURES_IN_A_ROW
-
-    def renew(self) -> None:
-        self._left = _FAILURES_IN_A_ROW
-
-    def spend(self, reason: str) -> None:
-        self._left -= 1
-        if not self._left:
-            raise SourceUnavailable(f"git cannot read the repository: {reason}")
+                done, failures = done + 1, 0
+            reason = stream.complaint() if done < len(ids) else ""
+        if done < len(ids):
+            yield ids[done], Unreadable(f"git object {ids[done]} is damaged: {reason}")
+            done, failures = done + 1, failures + 1
+    # So many in a row are hardly each the fault of one object.
+    for name in ids[done:]:
+        yield name, Unreadable(f"git cannot read its objects: {reason}")
 
 
 def _content(output: IO[bytes]) -> bytes | Unreadable | None:
@@ -74,13 +56,10 @@ def _content(output: IO[bytes]) -> bytes | Unreadable | None:
 def changes(
     git: Git, commits: Sequence[str]
 ) -> Generator[tuple[str, Changes | Unreadable], None, None]:
-    """What each commit changed against its first parent, in the order of `commits`.
-
-    SourceUnavailable when git cannot work at all.
-    """
-    done = 0
-    patience = _Patience()
-    while done < len(commits):
+    """What each commit changed against its first parent, in the order of `commits`."""
+    done = failures = 0
+    complaint = ""
+    while done < len(commits) and failures < _FAILURES_IN_A_ROW:
         with git.stream(*_CHANGES, lines=commits[done:]) as stream:
             for commit, found in _reports(stream.output):
                 # git passes over what it cannot read without a word.
@@ -90,13 +69,13 @@ def changes(
                 if found is None:
                     break
                 yield commit, found
-                done += 1
-                patience.renew()
-            complaint = stream.complaint()
+                done, failures = done + 1, 0
+            complaint = stream.complaint() if done < len(commits) else ""
         if done < len(commits):
-            patience.spend(complaint)
             yield commits[done], _unknown(commits[done], complaint)
-            done += 1
+            done, failures = done + 1, failures + 1
+    for commit in commits[done:]:
+        yield commit, _unknown(commit, complaint)
 
 
 def _unknown(commit: str, complaint: str = "") -> Unreadable:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import heapq
 import os
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Generator, Iterator, Sequence
 from operator import itemgetter
 from typing import NamedTuple
 
@@ -114,6 +114,8 @@ class RepositorySource:
         everything in a bare repository, the commits in a working copy.
         Raises SourceUnavailable, at the end too: absence counts only after a scan that ended.
         """
+        if under and self._is_surely_absent(under):
+            return
         stand = self._stand()
         if under:
             yield from self._scan_below(stand, under)
@@ -167,6 +169,14 @@ class RepositorySource:
     def _shown(self) -> str:
         return printable(escape(self.root))
 
+    def _is_surely_absent(self, under: str) -> bool:
+        """Whether a path is not on disk, in a repository that is: asked once for each lost file."""
+        if self._files is None or self._files[0].bare or f"{under}/".startswith(COMMITS):
+            return False
+        found = self._files[0]
+        there = os.path.isfile(f"{found.git_dir}/HEAD") and layout.busy(found) is None
+        return there and not self._files[2].exists(under)
+
     def _scan_whole(self, stand: Stand, same: bool) -> Iterator[Seen]:
         if same and (stand.layout.bare or not self._settings.files):
             return iter([Unchanged("")])
@@ -177,10 +187,8 @@ class RepositorySource:
 
     def _scan_below(self, stand: Stand, under: str) -> Iterator[Seen]:
         if f"{under}/".startswith(COMMITS):
-            wanted = under[len(COMMITS) :]
-            for seen in self._commits(stand):
-                if not wanted or isinstance(seen, Blind) or seen.path == under:
-                    yield seen
+            commit = under[len(COMMITS) :]
+            yield from self._commits(stand, (commit,) if commit else ())
         elif self._settings.files:
             yield from self._files_of(stand).scan(under.rstrip("/"))
 
@@ -191,13 +199,14 @@ class RepositorySource:
         cut_off = layout.shallow(stand.layout)
         return self._settings.mark(stand.tip.commit, self._rules(origin), origin, cut_off)
 
-    def _commits(self, stand: Stand) -> Iterator[Seen]:
+    def _commits(self, stand: Stand, only: tuple[str, ...] = ()) -> Iterator[Seen]:
         selection = self._selection(stand)
         if selection.broken is not None:
             yield Blind(COMMITS, selection.broken)
         recipe = self._settings.recipe_of_commits(self._origin(stand))
         cut_off = layout.shallow(stand.layout)
-        for commit in sorted(selection.commits):
+        wanted = [one for one in only if one in selection.commits] if only else selection.commits
+        for commit in sorted(wanted):
             yield Sighting(COMMITS + commit, _look(commit, cut_off), recipe)
 
     def _selection(self, stand: Stand) -> Selection:
@@ -231,7 +240,7 @@ class RepositorySource:
         """True for what comes out of git's objects, which are read in one stream."""
         return path.startswith(COMMITS) or (self._files is not None and self._files[0].bare)
 
-    def read_many(self, paths: Sequence[str]) -> Iterator[tuple[str, Outcome | None]]:
+    def read_many(self, paths: Sequence[str]) -> Generator[tuple[str, Outcome | None], None, None]:
         """What each path becomes: commits first, the newest first, then files in ascending order.
 
         SourceUnavailable when git cannot work at all.

@@ -5,6 +5,7 @@ A damaged tree hides what lies below it, and nothing else; a blob is known by it
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -33,6 +34,8 @@ _SYNCDIGNORE = ".syncdignore"
 _TAG = "CACHEDIR.TAG"
 _ENVIRONMENT = "pyvenv.cfg"
 _REGULAR = "100"
+# The sizes of blobs that a partial clone has not fetched.
+_NOT_FETCHED = re.compile(r"promisor|lazy fetching")
 _GITLINK = "160000"
 _TREE = "040000"
 
@@ -78,12 +81,13 @@ class Tree:
 
     def list(self, under: str = "") -> tuple[dict[str, Blob], dict[str, str]]:
         """The entries at and below a key, and the directories that cannot be read, with reasons."""
+        limit = (unescape(under),) if under else ()
         try:
-            limit = (unescape(under),) if under else ()
-            options = ("ls-tree", "-r", "-z", "-l", "--full-tree")
-            return _parsed(self._git.run(*options, self._commit, "--", *limit).output, ""), {}
+            return self._whole("-l", limit), {}
         except GitFailed as error:
             reason = error.reason
+            if _NOT_FETCHED.search(error.complaints):
+                return self._whole("--full-name", limit), {}
         try:
             self._git.run("rev-parse", "--verify", "--quiet", f"{self._commit}^{{tree}}")
             self._git.run("ls-tree", self._commit)
@@ -96,6 +100,10 @@ class Tree:
             {key: blob for key, blob in blobs.items() if f"{key}/".startswith(top) or not under},
             {key: why for key, why in blind.items() if not under or _related(key, top)},
         )
+
+    def _whole(self, option: str, limit: tuple[str, ...]) -> dict[str, Blob]:
+        command = ("ls-tree", "-r", "-z", "--full-tree", option, self._commit, "--", *limit)
+        return _parsed(self._git.run(*command).output, "")
 
     def _pieces(self, tree: str, above: str) -> tuple[dict[str, Blob], dict[str, str]]:
         """Directory by directory, so that a damaged one is told apart from the others."""
@@ -170,10 +178,10 @@ def _parsed(output: bytes, above: str) -> dict[str, Blob]:
         head, _, raw = record.partition(b"\t")
         key = above + escape(raw.decode("utf-8", "surrogateescape"))
         if record and is_safe(key):
-            mode, _, name, size = head.decode("ascii").split()
+            mode, _, name, *sizes = head.decode("ascii").split()
             # A directory comes after `name-x`, as its contents would.
             key += "/" if mode == _GITLINK else ""
-            found[key] = Blob(mode, name, int(size) if size.isdigit() else None)
+            found[key] = Blob(mode, name, int(sizes[0]) if sizes and sizes[0].isdigit() else None)
     return found
 
 

@@ -69,7 +69,7 @@ class WorkingCopy:
         places = Places(self._rules, self._marks_of)
         if not under:
             self._places = places
-        elif not is_safe(under) or not self._exists(under):
+        elif not is_safe(under) or not self.exists(under):
             return
         listed, unseen = self._list(under)
         if not under:
@@ -115,7 +115,7 @@ class WorkingCopy:
 
         `old` and `new` are the tips when the paths were last there, and now.
         """
-        found = {path for path in paths if self._exists(path)}
+        found = {path for path in paths if self.exists(path)}
         wanted = set(paths) - found
         if wanted:
             listed, _ = self._list("")
@@ -157,12 +157,13 @@ class WorkingCopy:
             if path.startswith("/"):
                 continue  # the user's own ignore file, of which git itself makes as little
             directory = path if path.endswith("/") else path.rpartition("/")[0] + "/"
-            if not is_safe(directory[:-1]) or not self._exists(directory):
+            if not is_safe(directory[:-1]) or not self.exists(directory):
                 raise SourceUnavailable(f"{printable(self._prefix + path)}: {reason.lower()}")
             found[directory] = reason.lower()
         return found
 
-    def _exists(self, key: str) -> bool:
+    def exists(self, key: str) -> bool:
+        """Whether anything has this path on disk."""
         return os.path.lexists(self._prefix + unescape(key))
 
     def _look(self, key: str, place: Place, listed: Listed) -> Found | None:

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import json
 import os
+import time
 from pathlib import Path
 
 from syncd.engines import build_engine
 from syncd.memory import Hit, ListRequest, MemoryEngine
+from syncd.sources.marks import is_settled, look_of
+from tests.waiting import until
 
 CONFIG = Path(".config/syncd/config.yaml")
 STATE = Path(".local/state/syncd")
@@ -41,6 +44,12 @@ def texts(home: Path) -> dict[str, str]:
     out = {str(hit.meta.file_path).removeprefix(f"{home}/"): hit.text for hit in found}
     assert len(out) == len(found)
     return out
+
+
+def settle(folder: Path) -> None:
+    """Wait until no file is so young that a pass would read it again to be sure."""
+    looks = [look_of(path.lstat()) for path in folder.rglob("*")]
+    until(lambda: all(is_settled(look, time.time_ns()) for look in looks), what="settled files")
 
 
 def everything(top: Path) -> dict[str, tuple[bytes, int]]:

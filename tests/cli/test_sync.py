@@ -20,7 +20,7 @@ from syncd.sources.folder import FolderSource
 from syncd.sync.lock import StateLock
 from tests.cli.conftest import Cli
 from tests.cli.running import environment, syncd
-from tests.cli.scene import LEDGER, MEMORY, STATE, configure, everything, hits, texts
+from tests.cli.scene import LEDGER, MEMORY, STATE, configure, everything, hits, settle, texts
 from tests.cli.test_command_line import on_terminal
 from tests.end_to_end.harness import Machine
 from tests.waiting import until
@@ -35,6 +35,7 @@ def notes(home: Path) -> Path:
         (home / "notes" / name).write_text(f"text of {name}\n")
     (home / "notes" / ".env").write_text("KEY=1\n")
     (home / "papers" / "p.md").write_text("a paper\n")
+    settle(home)
     return home / "notes"
 
 

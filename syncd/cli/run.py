@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING
 import click
 
 from syncd.cli.books import holding
+from syncd.cli.check import NO_SOURCE
 from syncd.cli.errors import Exit
 from syncd.cli.folders import folder_source, hold_of, repositories_left
+from syncd.cli.output import note
 from syncd.cli.session import Session, open_engine
 
 if TYPE_CHECKING:
@@ -36,6 +38,8 @@ def command(session: Session) -> int:
             return Ledger.open(config.state)
 
         repositories_left(config)
+        if not config.sources:
+            note(NO_SOURCE)
         serve(watched(config), open_ledger, engine, config.state)
     return Exit.DONE
 

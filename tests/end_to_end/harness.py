@@ -19,9 +19,12 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+from syncd.daemon.control import ask, socket_path
 from syncd.engines import build_engine
 from syncd.memory import Hit, ListRequest, MetaFilter
 from syncd.memory.errors import Unavailable
+from syncd.sync.ledger import Ledger
+from syncd.sync.status import source_status
 from tests.waiting import until
 
 REPOSITORY = Path(__file__).parents[2]
@@ -149,18 +152,19 @@ class Machine:
         )
 
     def status(self, source: str = "notes") -> dict[str, Any]:
-        """What `syncd status` says of one source."""
-        done = self.syncd("status", "--json")
-        assert done.stdout, done.stderr
-        found: dict[str, Any] = next(
-            each for each in json.loads(done.stdout)["sources"] if each["id"] == source
-        )
-        return found
+        """What `syncd status` says of one source (without the second that a new process costs)."""
+        ledger = Ledger.read(self.state)
+        try:
+            return source_status(ledger, source, "folder")
+        finally:
+            if ledger is not None:
+                ledger.close()
 
-    def settled(self) -> None:
-        """Have everything that was saved before this call looked at."""
-        done = self.syncd("sync")
-        assert done.returncode in (0, 1), done.stderr
+    def settled(self) -> dict[str, Any]:
+        """Have everything that was saved before this call looked at, as `syncd sync` does."""
+        reply = ask(socket_path(self.state, self.environment), {"ask": "sync"})
+        first: dict[str, Any] = reply["sources"][0]
+        return first
 
     # -- the disk ------------------------------------------------------------------------------
 

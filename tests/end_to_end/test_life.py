@@ -263,7 +263,7 @@ def test_a_name_cannot_forge_a_line(machine: Machine) -> None:
     until(lambda: len(machine.hits()) == 1)
     evil.write_bytes(b"\0binary")
     until(lambda: len(machine.hits()) == 0)
-    machine.syncd("verify")
+    machine.settled()
     assert not [line for line in machine.lines() if not line.startswith("20")]
     assert not machine.said("SECRETTEXT")
 

@@ -14,6 +14,7 @@ import os
 import socket
 import struct
 import threading
+import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -55,6 +56,7 @@ class ControlServer:
         self._path = path
         self._answer = answer
         self._listener: socket.socket | None = None
+        self._answering: set[threading.Thread] = set()
 
     def start(self) -> None:
         """Listen. Raises OSError when the socket cannot be made, or not privately."""
@@ -82,15 +84,23 @@ class ControlServer:
             with contextlib.suppress(FileNotFoundError):
                 os.unlink(self._path)
 
+    def wait(self, seconds: float) -> None:
+        """Let those who were promised an answer have it, for so long at most. After `close`."""
+        deadline = time.monotonic() + seconds
+        for thread in list(self._answering):
+            thread.join(max(0.0, deadline - time.monotonic()))
+
     def _accept(self, listener: socket.socket) -> None:
         while True:
             try:
                 connection, _ = listener.accept()
             except OSError:
                 return
-            threading.Thread(
+            thread = threading.Thread(
                 target=self._serve, args=[connection], name="control-answer", daemon=True
-            ).start()
+            )
+            self._answering.add(thread)
+            thread.start()
 
     def _serve(self, connection: socket.socket) -> None:
         with connection:
@@ -103,6 +113,8 @@ class ControlServer:
                 connection.sendall(json.dumps(reply).encode() + b"\n")
             except (OSError, EOFError) as error:
                 log.debug("a control connection ended early: %s", error)
+            finally:
+                self._answering.discard(threading.current_thread())
 
     def _reply(self, line: bytes) -> dict[str, Any]:
         try:

@@ -28,6 +28,8 @@ log = logging.getLogger("syncd")
 # The running batch gets this long after SIGTERM; then the process ends as if it had been killed,
 # which costs nothing but the batch (design, rule 2).
 GRACE_SECONDS = 4.0
+# Who waits for an answer when the end comes is told so.
+_LAST_WORDS_SECONDS = 0.5
 # A worker that shows no sign of life for so long is not reported alive to systemd.
 _SILENCE_SECONDS = 600.0
 
@@ -69,6 +71,8 @@ def _serve(loop: Loop, watched: Sequence[Watched], state: Path, stop: threading.
         notify.stopping()
         control.close()
         _end(loop, worker, scheduler)
+        control.wait(_LAST_WORDS_SECONDS)
+        log.info("stopped")
 
 
 def _work(loop: Loop, stop: threading.Event) -> None:
@@ -166,4 +170,3 @@ def _end(loop: Loop, worker: threading.Thread, scheduler: BackgroundScheduler) -
         logging.shutdown()
         os._exit(0)
     loop.close()
-    log.info("stopped")

@@ -17,21 +17,29 @@ HIDDEN = "[hidden]"
 class Key:
     """Reads the key anew each time, so that a rotated one is used at once."""
 
-    __slots__ = ("_given",)
+    __slots__ = ("_engine", "_given")
 
-    def __init__(self, given: Credential) -> None:
+    def __init__(self, given: Credential, engine: str) -> None:
         self._given = given
+        self._engine = engine
 
     def __repr__(self) -> str:
         return f"Key({HIDDEN})"
+
+    @property
+    def refused(self) -> str:
+        """What to say when the service does not take the key."""
+        return f"the key of {self._engine} is refused (engines.{self._engine}.key)"
 
     def read(self) -> str:
         """The key; Unauthorized when there is none or no header can carry it."""
         key = self._ask()
         if key is None or not isinstance(key, str) or is_blank(key):
-            raise Unauthorized("no key is set for the engine")
+            raise Unauthorized(f"no key is set for {self._engine} (engines.{self._engine}.key)")
         if not re.fullmatch(r"[ -~]+", key):
-            raise Unauthorized("the key holds characters that no header can carry")
+            raise Unauthorized(
+                f"the key of {self._engine} holds characters that no header can carry"
+            )
         return key
 
     def _ask(self) -> str | None:
@@ -44,7 +52,7 @@ class Key:
         except Exception as error:  # noqa: BLE001 - whatever a caller's function may raise
             # The text of a foreign error may quote what it was reading.
             name = type(error).__name__
-        raise Unauthorized(f"the key could not be read ({name})")
+        raise Unauthorized(f"the key of {self._engine} could not be read ({name})")
 
 
 def redact(text: str, key: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, ClassVar
 
@@ -32,14 +32,14 @@ class Direct(HttpWire):
         self._actor: str | None = None
         self._asked = False
 
-    def append(self, events: Sequence[Event]) -> list[str]:
+    def append(self, events: Sequence[Event], doubt: Callable[[float], None]) -> list[str]:
         bodies = [event.body(self._keys.next()) for event in events]
         if len(bodies) == 1:
             call = Call("POST", "v1/experience", _INDEXED, bodies[0])
-            return [shapes.event_id(self._once(call))]
+            return [self._write(call, shapes.event_id, doubt)]
         body = {"items": bodies, "ordering": "strict_temporal"}
         call = Call("POST", "v1/experience/bulk", _INDEXED, body)
-        return shapes.event_ids(self._once(call), len(bodies))
+        return self._write(call, lambda data: shapes.event_ids(data, len(bodies)), doubt)
 
     def answer(self, scope: str, question: str, pack_id: str, told: str | None) -> Answer:
         body = shapes.answer_body(scope, question, pack_id) | {"answer_instructions": told}
@@ -62,7 +62,7 @@ class Direct(HttpWire):
     def _once(self, call: Call) -> Any:
         self._learn()
         with self._forgetting():
-            return self._transport.once(self._named(call))
+            return super()._once(self._named(call))
 
     def _read(self, call: Call, attempts: int = ATTEMPTS, seconds: float = SECONDS) -> Any:
         self._learn()

@@ -6,6 +6,8 @@ import builtins
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import httpx
+
 from syncd.engines.cortex import direct, endpoint, forgetting, hosted, ranking, reading
 from syncd.engines.cortex.clock import Clock
 from syncd.engines.cortex.credentials import Credential, Key
@@ -112,21 +114,31 @@ class CortexEngine(MemoryEngine):
         self._crew.close()
 
 
-def build(id: str, settings: Mapping[str, Any], credential: Credential) -> CortexEngine:
-    """The engine `id`, `cortexdb` or `tinyhumans`; Config for settings that cannot be used."""
+def build(
+    id: str,
+    settings: Mapping[str, Any],
+    credential: Credential,
+    *,
+    clock: Clock | None = None,
+    through: httpx.BaseTransport | None = None,
+) -> CortexEngine:
+    """The engine `id`, `cortexdb` or `tinyhumans`; Config for settings that cannot be used.
+
+    Tests give their own `clock`, and what requests go `through`.
+    """
     unknown = sorted(set(settings) - _SETTINGS)
     if unknown:
         raise Config(f"engine {id} has no setting {unknown[0]!r}; known: ca_file, endpoint")
     descriptor = HOSTED if id == HOSTED.id else DIRECT
     address = _text(settings, "endpoint") or descriptor.default_endpoint or ""
     where = endpoint.parse(address)
-    clock, key, ca_file = Clock(), Key(credential), _text(settings, "ca_file")
-    if not descriptor.hosted:
-        client = Transport(where, key, direct.DIALECT, clock, ca_file=ca_file)
-        return CortexEngine(descriptor, direct.Direct(client), clock)
-    bucket = Bucket(clock)
-    client = Transport(where, key, hosted.DIALECT, clock, bucket=bucket, ca_file=ca_file)
-    return CortexEngine(descriptor, hosted.Hosted(client), clock, bucket)
+    key, ca_file = Key(credential, descriptor.id), _text(settings, "ca_file")
+    clock = clock or Clock()
+    bucket = Bucket(clock) if descriptor.hosted else None
+    dialect = hosted.DIALECT if descriptor.hosted else direct.DIALECT
+    client = Transport(where, key, dialect, clock, bucket=bucket, ca_file=ca_file, through=through)
+    wire = hosted.Hosted(client) if descriptor.hosted else direct.Direct(client)
+    return CortexEngine(descriptor, wire, clock, bucket)
 
 
 def _text(settings: Mapping[str, Any], name: str) -> str | None:

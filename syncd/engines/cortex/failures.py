@@ -36,8 +36,6 @@ REFUSED_FOR_NOW = 5.0
 
 _STATUS: dict[int, type[MemoryError]] = {
     400: InvalidRequest,
-    401: Unauthorized,
-    403: Unauthorized,
     404: NotFound,
     409: Conflict,
     413: InvalidRequest,
@@ -68,7 +66,9 @@ class OutcomeUnknown(Transient):
 
 
 class Garbled(Engine):
-    """The server said yes in a way that cannot be read: a write was applied."""
+    """The server said yes in a way that cannot be read: a write may have been applied."""
+
+    may_appear = LOST
 
 
 class Said(NamedTuple):
@@ -79,16 +79,22 @@ class Said(NamedTuple):
 
 
 def answered(
-    where: str, status: int, said: Said, key: str, retry_after: float | None
+    where: str, status: int, said: Said, key: str, refused: str, wait: float | None
 ) -> MemoryError:
-    """The error for an answer with `status`; `where` names route and host."""
+    """The error for an answer with `status`.
+
+    `where` names route and host, `refused` is what to say of a key that is not taken, `wait` the
+    seconds that the server asked for.
+    """
     code = redact(said.code, key) if said.code else None
     words = _cleaned(redact(said.text, key))[:MAX_SAID].rstrip()
     message = f"{where} answered {status}" + (f" — {words}" if words else "")
     if code and re.fullmatch(r"[A-Za-z0-9_.-]{1,64}", code):
         message = f"[{code}] {message}"
     if status in _MAY_APPEAR:
-        return Transient(message, retry_after=retry_after, may_appear=_MAY_APPEAR[status])
+        return Transient(message, retry_after=wait, may_appear=_MAY_APPEAR[status])
+    if status in (401, 403):
+        return Unauthorized(f"{refused}: {message}")
     if status == 400 and said.code == "CONFLICT":
         return Conflict(message)
     return _STATUS.get(status, Engine)(message)

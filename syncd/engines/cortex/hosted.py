@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import secrets
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
 from syncd.engines.cortex import shapes
@@ -47,7 +47,7 @@ class Hosted(HttpWire):
     manners: ClassVar = Manners(longest_gap=2.0, forgiving=True, writers=1, bulk=False)
     prefix: ClassVar = "memory"
 
-    def append(self, events: Sequence[Event]) -> list[str]:
+    def append(self, events: Sequence[Event], doubt: Callable[[float], None]) -> list[str]:
         """Write one event. OutcomeUnknown when an attempt whose answer was lost took the claim."""
         (event,) = events
         claim = (("idempotency-key", secrets.token_hex(16)),)
@@ -55,7 +55,7 @@ class Hosted(HttpWire):
         call = Call("POST", "memory/experience", body=body, headers=claim)
         for attempt in self._transport.attempts():
             try:
-                return [shapes.event_id(self._transport.once(call))]
+                return [self._write(call, shapes.event_id, doubt)]
             except Unavailable:
                 if attempt == ATTEMPTS:
                     raise
@@ -63,7 +63,8 @@ class Hosted(HttpWire):
                 if attempt == 1:
                     raise
                 said = f"the outcome of a write is unknown: {error.message}"
-                raise OutcomeUnknown(said, may_appear=LOST) from None
+                doubt(LOST)
+                raise OutcomeUnknown(said) from None
         raise AssertionError("a write is attempted at least once")
 
     def answer(self, scope: str, question: str, pack_id: str, told: str | None) -> Answer:
@@ -77,7 +78,7 @@ class Hosted(HttpWire):
         call = self._forget_call(scope, ids)
         for attempt in self._transport.attempts():
             try:
-                self._transport.once(call)
+                self._once(call)
                 return
             except Unavailable:
                 if attempt == ATTEMPTS:

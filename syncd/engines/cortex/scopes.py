@@ -55,7 +55,9 @@ def parse_scope(path: str) -> Scope | None:
         namespace = Namespace.parse("/".join(parts[start:-1]))
     except InvalidRequest:
         return None
-    return Scope(_KIND[parts[-1]], namespace)
+    scope = Scope(_KIND[parts[-1]], namespace)
+    # `root` and an empty step parse, but no one writes the root's scope so.
+    return scope if scope.path == "/".join(parts[start - 1 :]) else None
 
 
 def known(reach: Reach | None, kinds: Iterable[ItemKind]) -> list[Scope]:

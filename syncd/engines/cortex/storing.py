@@ -17,7 +17,7 @@ from syncd.engines.cortex.clock import Clock
 from syncd.engines.cortex.crew import Crew
 from syncd.engines.cortex.doubts import ACCEPTED, Doubt, Doubts
 from syncd.engines.cortex.events import Event, events
-from syncd.engines.cortex.failures import LOST, Garbled, OutcomeUnknown, Transient
+from syncd.engines.cortex.failures import LOST, OutcomeUnknown
 from syncd.engines.cortex.listing import lookup
 from syncd.engines.cortex.scopes import Scope
 from syncd.engines.cortex.waiting import LISTED_SECONDS, Waits, Written
@@ -57,8 +57,12 @@ def tail(written: Sequence[Written]) -> list[Written]:
 
     The log is ordered: what was answered before the last one was sent lies before it.
     """
-    last = max(written, key=lambda each: each.sent)
-    return [each for each in written if each.done >= last.sent]
+    newest = max(each.sent for each in written)
+    last_of_item: dict[int, Written] = {}
+    for each in written:
+        if each.done >= newest:
+            last_of_item[each.sent] = each
+    return list(last_of_item.values())
 
 
 class Log:
@@ -82,7 +86,9 @@ class Log:
         """What was written, by scope; the most recently written scope comes last."""
         out: dict[Scope, list[Written]] = {}
         for each in sorted(self._written, key=lambda each: (each.sent, each.event.envelope.index)):
-            out[each.event.scope] = [*out.pop(each.event.scope, ()), each]
+            of_scope = out.pop(each.event.scope, [])
+            of_scope.append(each)
+            out[each.event.scope] = of_scope
         return out
 
 
@@ -182,23 +188,17 @@ class Storing:
             log.add(sent, group, ids)
 
     def _append(self, id: str, group: tuple[Event, ...]) -> list[str]:
+        def doubt(seconds: float) -> None:
+            self.doubts.note(id, (each.envelope.index for each in group), seconds)
+
         try:
-            return self._wire.append(group)
-        except OutcomeUnknown as error:
+            return self._wire.append(group, doubt)
+        except OutcomeUnknown:
             found = self._waits.found(group[0])
             if found is None:
-                self._doubt(id, group, error.may_appear)
+                doubt(LOST)
                 raise
             return [found]
-        except Transient as error:
-            self._doubt(id, group, error.may_appear)
-            raise
-        except Garbled:
-            self._doubt(id, group, LOST)
-            raise
-
-    def _doubt(self, id: str, group: tuple[Event, ...], seconds: float) -> None:
-        self.doubts.note(id, (each.envelope.index for each in group), seconds)
 
     def _wait(self, log: Log) -> None:
         """Once a scope for its listing; for ranked recall, once for the last event of all."""

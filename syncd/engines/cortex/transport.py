@@ -208,7 +208,7 @@ class Transport:
         text = body.decode("utf-8", "replace")
         # A key that the cut went through would not be recognised any more.
         said = self._dialect.explained(text if whole else text[: -len(key)])
-        return failures.answered(where, status, said, key, asked)
+        return failures.answered(where, status, said, key, self._key.refused, asked)
 
     def _hold(self, seconds: float) -> None:
         until = self._clock.now() + min(seconds, failures.MAX_HOLD)

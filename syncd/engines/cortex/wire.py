@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, ClassVar, NamedTuple, Protocol
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar, NamedTuple, Protocol, TypeVar
 
 from syncd.engines.cortex import shapes
 from syncd.engines.cortex.events import Answer, Ask, Event, Keys, Pack, Page
+from syncd.engines.cortex.failures import Garbled, Transient
 from syncd.engines.cortex.transport import ATTEMPTS, SECONDS, Call, Transport
 from syncd.memory import EngineHealth
-from syncd.memory.errors import MemoryError, Unauthorized, Unavailable
+from syncd.memory.errors import MemoryError, Unavailable
+
+B = TypeVar("B")
 
 FORGET_AT_ONCE = 100
 HEALTH_SECONDS = 10.0
@@ -33,8 +36,12 @@ class Wire(Protocol):
 
     manners: ClassVar[Manners]
 
-    def append(self, events: Sequence[Event]) -> list[str]:
-        """Write events of one item (one, unless `manners.bulk`); their ids in order."""
+    def append(self, events: Sequence[Event], doubt: Callable[[float], None]) -> list[str]:
+        """Write events of one item (one, unless `manners.bulk`); their ids in order.
+
+        `doubt` is told, of each attempt that failed, within how many seconds its events may
+        appear all the same.
+        """
 
     def list(
         self,
@@ -99,6 +106,17 @@ class HttpWire:
         data = self._read(Call("GET", f"{self.prefix}/{route}", query, absent=(404,)))
         return [] if data is None else shapes.scopes(data)
 
+    def _write(self, call: Call, read: Callable[[Any], B], doubt: Callable[[float], None]) -> B:
+        """One attempt to write, and what `read` makes of its answer."""
+        try:
+            return read(self._once(call))
+        except (Transient, Garbled) as error:
+            doubt(error.may_appear)
+            raise
+
+    def _once(self, call: Call) -> Any:
+        return self._transport.once(call)
+
     def _forget_call(self, scope: str, ids: Sequence[str]) -> Call:
         return Call("POST", f"{self.prefix}/forget", body=shapes.forget_body(scope, ids))
 
@@ -121,7 +139,5 @@ def unwell(error: MemoryError) -> EngineHealth:
     reason = error.message.partition(" — ")[0]
     if reason.startswith("["):
         reason = reason.partition("] ")[2]
-    if isinstance(error, Unauthorized):
-        return EngineHealth.down(f"the key is refused: {reason}")
     busy = isinstance(error, Unavailable) and reason.endswith("answered 429")
     return EngineHealth.degraded(reason) if busy else EngineHealth.down(reason)

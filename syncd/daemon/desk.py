@@ -10,8 +10,8 @@ from typing import Protocol
 from syncd.daemon.hints import Due, Hint, Kind, Pending
 from syncd.daemon.watch import Watch
 from syncd.sources.source import Source
-from syncd.sync.passes import Scope, covered
 from syncd.sync.plan import Hold
+from syncd.sync.scope import Scope, covered
 
 # Above this many paths one look at the whole source is cheaper than a look at each.
 _MOST_OWED = 2_000

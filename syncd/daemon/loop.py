@@ -25,7 +25,8 @@ from syncd.memory.errors import MemoryError, Unauthorized
 from syncd.sources import SourceUnavailable
 from syncd.sync.errors import LedgerDamaged, LedgerError, LedgerUnavailable, Stopped
 from syncd.sync.ledger import Ledger
-from syncd.sync.passes import Pass, Scope, held_reason
+from syncd.sync.passes import Pass, held_reason
+from syncd.sync.scope import Scope
 from syncd.sync.tally import Tally
 
 log = logging.getLogger("syncd")

@@ -16,11 +16,9 @@ from threading import Event
 
 from syncd.memory import MemoryEngine
 from syncd.sources import (
-    Blind,
     Outcome,
     Reading,
     Root,
-    Sighting,
     Skip,
     SourceUnavailable,
     Unreadable,
@@ -37,7 +35,6 @@ from syncd.sync.plan import (
     Hold,
     LeaveOut,
     Unseen,
-    at_or_below,
     collapse,
     decide,
     plan,
@@ -45,32 +42,11 @@ from syncd.sync.plan import (
 from syncd.sync.push import Pusher, digest, parcel
 from syncd.sync.reconcile import agrees, reconcile
 from syncd.sync.rows import NO_LOOK, Claim, Entry, State, kept
+from syncd.sync.scope import WHOLE, Scope, covered, still_absent
 from syncd.sync.tally import Tally
 
 _NOTES = 500
 _NOTHING = Claim(b"", ())
-
-
-@dataclass(frozen=True, slots=True)
-class Scope:
-    """What a pass looks at: keys of the source, and which removals an event witnessed."""
-
-    paths: tuple[str, ...] = ("",)
-    witnessed: frozenset[str] = frozenset()
-
-    @property
-    def whole(self) -> bool:
-        return "" in self.paths
-
-    def saw_removed(self, path: str) -> bool:
-        """Whether the removal of `path`, or of a directory above it, was witnessed."""
-        if not self.witnessed:
-            return False
-        parts = path.split("/")
-        return any("/".join(parts[:n]) in self.witnessed for n in range(1, len(parts) + 1))
-
-
-WHOLE = Scope()
 
 
 @dataclass(slots=True)
@@ -389,33 +365,3 @@ def held_reason(count: int, source: str) -> str:
         f"{count} files are gone; nothing is forgotten until they come back "
         f"or: syncd sync --accept-deletions {source}"
     )
-
-
-def still_absent(source: Source, paths: Iterable[str]) -> set[str]:
-    """Those of `paths` that are not there at this moment either."""
-    bare: dict[str, bool] = {}
-    absent = set()
-    for path in paths:
-        above = path.rpartition("/")[0]
-        if path.startswith("/"):
-            bare[above] = True  # of an earlier root, which this one does not cover
-        if above not in bare:
-            # One look at a directory that went answers for all that was in it.
-            bare[above] = next(iter(source.scan(above)), None) is None
-        if bare[above] or not _may_be_there(source, path):
-            absent.add(path)
-    return absent
-
-
-def _may_be_there(source: Source, path: str) -> bool:
-    seen = next(iter(source.scan(path)), None)
-    return isinstance(seen, Blind) or (isinstance(seen, Sighting) and seen.path == path)
-
-
-def covered(paths: Iterable[str]) -> tuple[str, ...]:
-    """`paths` in ascending order without those that lie below another."""
-    out: list[str] = []
-    for path in sorted(set(paths), key=lambda p: p + "/" if p else ""):
-        if not out or not at_or_below(path, out[-1]):
-            out.append(path)
-    return tuple(out)

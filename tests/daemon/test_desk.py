@@ -9,8 +9,8 @@ import pytest
 from syncd.daemon.desk import Desk, Pace, Patience, Watched, both, scope_of
 from syncd.daemon.hints import Due, Hint, Kind
 from syncd.sources import FolderSettings, FolderSource
-from syncd.sync.passes import WHOLE, Scope
 from syncd.sync.plan import Hold
+from syncd.sync.scope import WHOLE, Scope
 
 PACE = Pace(first=1.0, source=8.0, poll=30.0, review=2.0, back=1.0)
 

@@ -33,9 +33,10 @@ from syncd.memory.reference import ReferenceEngine
 from syncd.memory.requests import ListPage, ListRequest, StoreReceipt
 from syncd.sources import FolderSettings, FolderSource, escape
 from syncd.sync.ledger import Ledger
-from syncd.sync.passes import WHOLE, Pass, Scope
+from syncd.sync.passes import Pass
 from syncd.sync.plan import Hold
 from syncd.sync.reconcile import listed
+from syncd.sync.scope import WHOLE, Scope
 from syncd.sync.tally import Tally
 from tests.waiting import until
 

@@ -15,8 +15,9 @@ from hypothesis import strategies as st
 
 from syncd.memory import ForgetTarget
 from syncd.sources import FolderSource, Reading, Sighting
-from syncd.sync.passes import WHOLE, Pass, Scope, still_absent
+from syncd.sync.passes import Pass
 from syncd.sync.plan import Hold
+from syncd.sync.scope import WHOLE, Scope, still_absent
 from tests.sync.scene import Scene
 
 EXAMPLES = int(os.environ.get("SYNCD_TEST_INTERLEAVINGS", "60"))

@@ -7,8 +7,9 @@ import os
 import pytest
 
 from syncd.sources import SourceUnavailable
-from syncd.sync.passes import Pass, Scope
+from syncd.sync.passes import Pass
 from syncd.sync.plan import Hold
+from syncd.sync.scope import Scope
 from tests.sync.scene import SOURCE, Scene
 
 

@@ -21,8 +21,9 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from syncd.memory import Namespace
 from syncd.memory.errors import Unavailable
 from syncd.sources import Blind, FolderSource, Seen, SourceUnavailable, escape, reading
-from syncd.sync.passes import WHOLE, Pass, Scope
+from syncd.sync.passes import Pass
 from syncd.sync.plan import Hold, at_or_below
+from syncd.sync.scope import WHOLE, Scope
 from tests.sync.scene import SOURCE, Scene
 
 EXAMPLES = int(os.environ.get("SYNCD_TEST_MACHINE", "150"))

@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 
 from syncd.memory import ItemKind, MemoryMeta, SourceKind, SourceRef
 from syncd.sources import Blind, FolderSettings, FolderSource, LeftOut, Look, Seen, Sighting
-from syncd.sync.passes import Scope, covered
 from syncd.sync.plan import (
     Action,
     Doom,
@@ -27,6 +26,7 @@ from syncd.sync.plan import (
     plan,
 )
 from syncd.sync.rows import NO_LOOK, Row, State
+from syncd.sync.scope import Scope, covered
 
 T = TypeVar("T")
 LOOKS = [Look(1, 1, 1, 1), Look(1, 1, 2, 1), Look(1, 2, 1, 1), Look(2, 1, 1, 1), Look(1, 1, 1, 2)]

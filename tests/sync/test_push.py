@@ -16,10 +16,10 @@ from syncd.memory.errors import Conflict, InvalidRequest, MemoryError, Unauthori
 from syncd.memory.reference import ReferenceEngine
 from syncd.sources import Look, Reading
 from syncd.sync.ledger import Ledger
-from syncd.sync.passes import Scope
 from syncd.sync.plan import at_or_below
 from syncd.sync.push import MAX_BATCH_BYTES, Parcel, Pusher, digest, parcel
 from syncd.sync.rows import State
+from syncd.sync.scope import Scope
 from syncd.sync.tally import Tally
 from tests.sync.scene import Scene, Watched, swift_directory
 

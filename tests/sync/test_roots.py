@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from syncd.sources import SourceUnavailable
-from syncd.sync.passes import Pass, Scope
+from syncd.sync.passes import Pass
+from syncd.sync.scope import Scope
 from tests.sync.scene import Scene, as_root
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ import pytest
 
 from syncd.daemon.loop import Order
 from syncd.memory.errors import Unavailable
-from tests.daemon.stage import Stage
+from tests.daemon.stage import FAST, Stage
 from tests.waiting import until
 
 FILES = 900
@@ -142,6 +143,30 @@ def test_an_engine_that_fails_an_inner_pass_ends_the_outer_one(stage: Stage, slo
     stage.idle()
     assert stage.equal()
     until(lambda: stage.record("big").state == "idle" and stage.record("small").state == "idle")
+
+
+def test_an_outer_pass_does_not_go_on_where_an_inner_one_failed(tmp_path: Path) -> None:
+    stage = Stage(tmp_path, "big", pace=replace(FAST, first=3600.0, engine=3600.0))
+    stage.many(FILES)
+    slow = Slow(stage)
+    failed = threading.Event()
+
+    def before(name: str, argument: Any) -> None:
+        if name == "store_many" and argument[0].title == "new.md":
+            failed.set()
+            raise Unavailable("gone fishing")
+        slow.before(name, argument)
+
+    stage.engine.before = before
+    stage.start()
+    until(lambda: slow.offered == 1)
+    stage.put("a/new.md")
+    until(lambda: _is_due(stage, "big"))
+    slow.open()
+    assert failed.wait(30)
+    until(lambda: not stage.loop._desk("big").under_way)
+    assert LAST not in stage.engine.texts(stage.root)
+    stage.stop()
 
 
 def test_a_source_that_goes_away_inside_a_pass_of_another_harms_nobody(

@@ -19,8 +19,6 @@ from syncd.sources.repository.items import Mould, parsed
 from syncd.sources.repository.objects import changes, contents
 from syncd.sources.seen import Look, SourceUnavailable, Unreadable
 
-_DIGITS = 15
-
 
 @dataclass(frozen=True, slots=True)
 class CommitRules:
@@ -83,5 +81,4 @@ def read(
 
 def look_of_object(name: str, size: int) -> Look:
     """The look of something that its hash names: it cannot change, and a copy looks the same."""
-    times = (int(name[at : at + _DIGITS] or "0", 16) for at in range(0, 3 * _DIGITS, _DIGITS))
-    return Look(size, *times)
+    return Look(size, int(name[:15], 16), int(name[15:30], 16), int(name[30:45], 16))

@@ -6,9 +6,9 @@ Pure. Nothing of the host goes in: two clones of one repository make the same it
 from __future__ import annotations
 
 import codecs
+import functools
 import re
-from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta, timezone
+from datetime import date
 from typing import NamedTuple
 
 from syncd.memory import Document, Instant, MemoryMeta, Namespace, SourceKind, SourceRef
@@ -19,10 +19,12 @@ from syncd.sources.repository.forge import Remote
 # Raised whenever the same file or commit becomes another item: every recipe changes with it.
 ITEMS_VERSION = 1
 SECOND = 1_000_000_000
+_DAY = 86_400
+_EPOCH = date(1970, 1, 1).toordinal()
 # So many paths of a commit are named; the others are counted.
 MAX_PATHS = 300
 _HASH_IN_TITLE = 12
-_PERSON = re.compile(r"(?P<who>.*?) ?(?P<seconds>-?\d{1,18})(?: (?P<zone>[+-]\d{1,6}))?", re.S)
+_TIME = re.compile(rb" ?(-?\d{1,18})(?: ([+-]\d{2,6}))?")
 _SURROGATES = re.compile("[\ud800-\udfff]")
 # Encodings in which ASCII is ASCII (or shifted by escapes): git can hold no others.
 _ENCODINGS = re.compile(
@@ -30,18 +32,10 @@ _ENCODINGS = re.compile(
 )
 
 
-class Change(NamedTuple):
-    """One changed path: git's status letter, the path, and where a renamed one was before."""
-
-    status: str
-    path: str
-    before: str | None = None
-
-
 class Changes(NamedTuple):
-    """The first `MAX_PATHS` changes of a commit, and how many there are. None: nobody knows."""
+    """The first `MAX_PATHS` changes of a commit, one a line, and how many there are."""
 
-    named: tuple[Change, ...]
+    named: tuple[str, ...]
     total: int
 
 
@@ -54,14 +48,18 @@ class Commit(NamedTuple):
     message: str
 
 
-@dataclass(frozen=True, slots=True)
 class Mould:
     """What all items of one repository have in common."""
 
-    source: str
-    remote: Remote
-    namespace: Namespace
-    tags: tuple[str, ...]
+    def __init__(
+        self, source: str, remote: Remote, namespace: Namespace, tags: tuple[str, ...]
+    ) -> None:
+        self.source = source
+        self.remote = remote
+        self.namespace = namespace
+        self.tags = tags
+        self._repo = remote.name
+        self._ref = SourceRef(SourceKind.GITHUB, source)
 
     def file(self, key: str, text: str, observed: Instant | None) -> Document:
         """The item of a file."""
@@ -70,11 +68,11 @@ class Mould:
         meta = MemoryMeta(
             namespace=self.namespace,
             workspace=self.source,
-            source=SourceRef(SourceKind.GITHUB, self.source),
+            source=self._ref,
             tags=self.tags,
             folder=folder or ".",
             file_path=key,
-            repo=self.remote.name,
+            repo=self._repo,
             language=language,
             observed_at=observed,
         )
@@ -85,9 +83,9 @@ class Mould:
         meta = MemoryMeta(
             namespace=self.namespace,
             workspace=self.source,
-            source=SourceRef(SourceKind.GITHUB, self.source),
+            source=self._ref,
             tags=self.tags,
-            repo=self.remote.name,
+            repo=self._repo,
             commit=commit,
             url=self.remote.page(commit),
             observed_at=what.committed,
@@ -100,32 +98,38 @@ class Mould:
 
 def subject(message: str) -> str:
     """The first paragraph on one line, as git's own `%s`."""
-    paragraph = re.split(r"\n[ \t\r\f\v]*\n", message.strip(), maxsplit=1)[0]
-    return " ".join(line.strip() for line in paragraph.splitlines())
+    lines: list[str] = []
+    for line in message.strip().split("\n"):
+        stripped = line.strip()
+        if not stripped:
+            break
+        lines.append(stripped)
+    return " ".join(lines)
 
 
 def parsed(data: bytes) -> Commit:
     """A commit object's bytes as text; never an error: what cannot be read is replaced."""
-    head, _, message = data.partition(b"\n\n")
-    if data.startswith(b"\n"):
-        head, message = b"", data[1:]
-    fields: dict[bytes, bytes] = {}
-    for line in head.split(b"\n"):
-        name, _, value = line.partition(b" ")
-        # The first of each counts; signatures go on in lines that begin with a space.
-        if name:
-            fields.setdefault(name, value)
-    declared = fields.get(b"encoding", b"").decode("ascii", "replace")
-    author, authored = _signed(decoded(fields.get(b"author", b""), declared))
-    committed = decoded(fields.get(b"committer", b""), declared)
-    return Commit(author, authored, _instant(committed), decoded(message, declared))
+    head, _, message = (b"\n" + data).partition(b"\n\n")
+    declared = _field(b"\nencoding ", head).decode("ascii", "replace")
+    author, authored, zone = _signed(_field(b"\nauthor ", head))
+    _, committed, _ = _signed(_field(b"\ncommitter ", head))
+    return Commit(
+        decoded(author, declared),
+        _moment(authored, zone),
+        _instant(committed),
+        decoded(message, declared),
+    )
+
+
+def _field(name: bytes, head: bytes) -> bytes:
+    # Signatures go on in lines that begin with a space, so that none is taken for a field.
+    at = head.find(name)
+    return head[at + len(name) :].partition(b"\n")[0] if at >= 0 else b""
 
 
 def decoded(data: bytes, declared: str) -> str:
     """Bytes as text: in the declared encoding when that is one and fits, else as UTF-8."""
-    if data.isascii() and b"\x1b" not in data and b"~" not in data:
-        return data.decode("ascii").replace("\0", "\ufffd")
-    text = _as_declared(data, declared)
+    text = _as_declared(data, declared) if declared else None
     if text is None:
         text = data.decode("utf-8", "replace")
     return text.replace("\0", "\ufffd")
@@ -133,7 +137,7 @@ def decoded(data: bytes, declared: str) -> str:
 
 def _as_declared(data: bytes, declared: str) -> str | None:
     try:
-        codec = codecs.lookup(declared).name if declared else ""
+        codec = codecs.lookup(declared).name
         if not _ENCODINGS.match(codec):
             return None
         text = data.decode(codec)
@@ -145,37 +149,67 @@ def _as_declared(data: bytes, declared: str) -> str | None:
 def _particulars(what: Commit, changes: Changes | None) -> list[str]:
     lines = [f"Author: {what.author}", f"Date: {what.authored}"]
     if changes is not None and changes.total:
-        lines += ["", *(f"- {_change(one)}" for one in changes.named)]
+        lines.append("")
+        lines += changes.named
         more = changes.total - len(changes.named)
         if more:
             lines.append(f"- and {more} more")
     return lines
 
 
-def _change(change: Change) -> str:
-    if change.before is not None:
-        return f"{change.status} {printable(change.before)} -> {printable(change.path)}"
-    return f"{change.status} {printable(change.path)}"
+def change(status: str, path: str, before: str | None = None) -> str:
+    """One changed path with git's status letter, and where a renamed one was before."""
+    if before is not None:
+        return f"- {status} {_on_one_line(before)} -> {_on_one_line(path)}"
+    return f"- {status} {_on_one_line(path)}"
 
 
-def _signed(line: str) -> tuple[str, str]:
-    """Who, and when with their own offset from UTC; the raw line where it cannot be read."""
-    found = _PERSON.fullmatch(line)
+def _on_one_line(path: str) -> str:
+    return path if path.isprintable() else printable(path)
+
+
+def _signed(line: bytes) -> tuple[bytes, int | None, bytes]:
+    """Who, the seconds since the epoch, and the offset from UTC as git writes it."""
+    # What follows the last ">" is git's; a few commits lack the offset, or all of it.
+    who, mark, rest = line.rpartition(b">")
+    found = _TIME.fullmatch(rest)
     if found is None:
-        return line, "unknown"
-    zone = found["zone"] or "+0000"
-    minutes = int(zone[-2:]) + 60 * int(zone[1:-2] or 0)
+        return line, None, b""
+    seconds, zone = found.groups()
+    return who + mark, int(seconds), zone or b"+0000"
+
+
+def _moment(seconds: int | None, zone: bytes) -> str:
+    """The time where the author was, in ISO 8601; what cannot be written so, as it is."""
+    if seconds is None:
+        return "unknown"
+    offset, shown = _offset(zone)
+    day, second = divmod(seconds + offset, _DAY)
     try:
-        offset = timezone(timedelta(minutes=-minutes if zone[0] == "-" else minutes))
-        moment = datetime.fromtimestamp(0, UTC) + timedelta(seconds=int(found["seconds"]))
-        return found["who"], moment.astimezone(offset).isoformat()
+        shown_day = _date(day)
     except (OverflowError, ValueError):
-        return found["who"], f"{found['seconds']} {zone}"
+        return f"{seconds} {shown}"
+    hour, minute = second // 3600, second // 60 % 60
+    # A hundred thousand of these are written at once: datetime takes three times as long.
+    return "%sT%02d:%02d:%02d%s" % (shown_day, hour, minute, second % 60, shown)  # noqa: UP031
 
 
-def _instant(line: str) -> Instant | None:
-    found = _PERSON.fullmatch(line)
-    if found is None:
+@functools.lru_cache(4096)
+def _date(day: int) -> str:
+    return date.fromordinal(_EPOCH + day).isoformat()
+
+
+@functools.lru_cache(4096)
+def _offset(zone: bytes) -> tuple[int, str]:
+    """Seconds east of Greenwich, and how ISO 8601 writes that."""
+    hours, minutes = zone[1:-2] or b"0", zone[-2:]
+    seconds = 3600 * int(hours) + 60 * int(minutes)
+    shown = f"{zone[:1].decode()}{int(hours):02}:{minutes.decode()}"
+    return (-seconds if zone[:1] == b"-" else seconds), shown
+
+
+def _instant(seconds: int | None) -> Instant | None:
+    if seconds is None:
         return None
-    ns = int(found["seconds"]) * SECOND
+    ns = seconds * SECOND
     return Instant(ns) if Instant.MIN.ns <= ns <= Instant.MAX.ns else None

@@ -10,7 +10,7 @@ from typing import IO
 
 from syncd.sources.names import escape
 from syncd.sources.repository.git import Git
-from syncd.sources.repository.items import MAX_PATHS, Change, Changes
+from syncd.sources.repository.items import MAX_PATHS, Changes, change
 from syncd.sources.seen import Unreadable
 
 _CHUNK = 1 << 16
@@ -85,7 +85,7 @@ def _unknown(commit: str, complaint: str = "") -> Unreadable:
 def _reports(output: IO[bytes]) -> Iterator[tuple[str, Changes | None]]:
     """Each commit and its changes; None for the one within which the output ended."""
     commit, count = "", 0
-    named: list[Change] = []
+    named: list[str] = []
     tokens = _tokens(output)
     for token in tokens:
         if len(token) >= 40:
@@ -102,7 +102,7 @@ def _reports(output: IO[bytes]) -> Iterator[tuple[str, Changes | None]]:
         count += 1
         if count <= MAX_PATHS:
             old = None if before is None else _name(before)
-            named.append(Change(token[:1].decode(), _name(path), old))
+            named.append(change(token[:1].decode(), _name(path), old))
     else:
         if commit:
             yield commit, Changes(tuple(named), count)

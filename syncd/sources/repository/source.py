@@ -26,6 +26,7 @@ from syncd.sources.repository.mirror import Mirror
 from syncd.sources.repository.places import is_safe
 from syncd.sources.repository.settings import RepositorySettings, tip_of
 from syncd.sources.rules import OWN_FILES, Rules
+from syncd.sources.source import Ground
 from syncd.sources.seen import (
     Blind,
     Look,
@@ -282,11 +283,27 @@ class RepositorySource:
             return COMMITS + meta.commit
         return meta.file_path
 
+    def grounds(self) -> list[Ground]:
+        """The working copy, and the few directories of git in which the tip shows itself."""
+        if self._mirror is not None:
+            return []
+        found = layout.find(self.root)
+        files = self._settings.files and not found.bare
+        copy = [Ground(self.root, self.is_pruned)] if files else []
+        return copy + [Ground(own, layout.tells_nothing) for own in layout.directories(found)]
+
     def key(self, os_path: str) -> str | None:
-        """The key of an absolute path: "" for the root, None outside and in git's own directory."""
+        """The key to look at when an absolute path changed: "" for the root, None outside.
+
+        Of git's own directory only HEAD and the like say that everything may be another; a ref
+        tells of commits, and the index of nothing that the files themselves do not show.
+        """
         path = os.path.normpath(os_path)
-        if path == self.root:
+        if path == self.root and not self._is_bare():
             return ""
+        meaning = layout.meaning(layout.find(self.root), path)
+        if meaning is not None:
+            return meaning
         prefix = self.root.rstrip("/") + "/"
         if not path.startswith(prefix) or self._is_bare():
             return None

@@ -157,3 +157,14 @@ def test_what_a_server_echoes_is_hidden(echo: str) -> None:
 
 def test_an_odd_key_is_hidden_too() -> None:
     assert redact("a (x[* b", "(x[*") == "a [hidden] b"
+
+
+def test_a_key_that_is_cut_or_masked_is_hidden_as_far_as_it_goes() -> None:
+    assert redact(f"bad {TOKEN[:15]}... in {TOKEN[:8]}", TOKEN) == "bad [hidden]... in [hidden]"
+    assert redact(TOKEN[:7], TOKEN) == TOKEN[:7]
+    assert redact("aaaaaaaaaaaa", "aaaaaaaa") == "[hidden]aaaa"
+
+
+def test_a_long_key_is_no_trouble() -> None:
+    key = "x1" * 4000
+    assert redact(f"a {key} b", key) == "a [hidden] b"

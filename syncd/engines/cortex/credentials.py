@@ -12,6 +12,8 @@ from syncd.memory.wire import is_blank
 Credential = str | Callable[[], str] | None
 
 HIDDEN = "[hidden]"
+# So many of its first characters give a key away; fewer could be any word.
+_TELLING = 8
 
 
 class Key:
@@ -56,10 +58,27 @@ class Key:
 
 
 def redact(text: str, key: str) -> str:
-    """`text` without `key`, in whatever usual notation a server echoes it back."""
-    plain = "".join(map(_notations, key))
+    """`text` without `key`, in whatever usual notation a server echoes it back, whole or cut."""
     encoded = base64.b64encode(key.encode()).decode().rstrip("=")
-    return re.sub(f"{plain}|{re.escape(encoded)}=*", HIDDEN, text, flags=re.IGNORECASE)
+    for secret in (key, encoded):
+        text = _without(text, secret)
+    return text
+
+
+def _without(text: str, secret: str) -> str:
+    head, rest = secret[:_TELLING], secret[_TELLING:]
+    out, done = [], 0
+    for found in re.finditer("".join(map(_notations, head)), text, re.IGNORECASE):
+        if found.start() < done:
+            continue
+        out += [text[done : found.start()], HIDDEN]
+        done = found.end()
+        for character in rest:
+            more = re.compile(_notations(character), re.IGNORECASE).match(text, done)
+            if more is None:
+                break
+            done = more.end()
+    return "".join(out) + text[done:]
 
 
 def _notations(character: str) -> str:

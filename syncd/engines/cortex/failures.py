@@ -36,6 +36,8 @@ REFUSED_FOR_NOW = 5.0
 
 _STATUS: dict[int, type[MemoryError]] = {
     400: InvalidRequest,
+    401: Unauthorized,
+    403: Unauthorized,
     404: NotFound,
     409: Conflict,
     413: InvalidRequest,
@@ -89,12 +91,12 @@ def answered(
     code = redact(said.code, key) if said.code else None
     words = _cleaned(redact(said.text, key))[:MAX_SAID].rstrip()
     message = f"{where} answered {status}" + (f" — {words}" if words else "")
+    if status in (401, 403):
+        message = f"{refused}: {message}"
     if code and re.fullmatch(r"[A-Za-z0-9_.-]{1,64}", code):
         message = f"[{code}] {message}"
     if status in _MAY_APPEAR:
         return Transient(message, retry_after=wait, may_appear=_MAY_APPEAR[status])
-    if status in (401, 403):
-        return Unauthorized(f"{refused}: {message}")
     if status == 400 and said.code == "CONFLICT":
         return Conflict(message)
     return _STATUS.get(status, Engine)(message)

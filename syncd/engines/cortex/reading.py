@@ -28,7 +28,7 @@ class _Gathering:
     """What one page of a listing has so far: each item once, at most `limit`."""
 
     def __init__(self, filter: MetaFilter, limit: int) -> None:
-        self._filter = filter
+        self.filter = filter
         self._limit = limit
         self._ids: set[str] = set()
         self.taken: list[_Taken] = []
@@ -45,7 +45,7 @@ class _Gathering:
         found = envelope.decode(raw.text)
         if found is None or found.kind is not scope.kind or found.index != 0:
             return
-        if found.id not in self._ids and self._filter.matches(found.kind, found.meta):
+        if found.id not in self._ids and self.filter.matches(found.kind, found.meta):
             self._ids.add(found.id)
             self.taken.append(_Taken(scope, found))
 
@@ -77,7 +77,7 @@ def _scan(
     wire: Wire, scope: Scope, place: Place, gathering: _Gathering, pages: Pages
 ) -> Place | None:
     """Read the scope from `place`: to its end (None), or to where the page was full."""
-    labels = of_filter(gathering._filter)
+    labels = of_filter(gathering.filter)
     cursor, last = place.page, place.last
     asked = {cursor}
     first = True

@@ -123,7 +123,11 @@ def _decode(raw: str) -> Envelope | None:
         data = json.loads(raw)
         if not isinstance(data, dict) or data.get("v") != VERSION or data["v"] is True:
             return None
-        return _read(data)
+        found = _read(data)
+        # An escape may have put in half a surrogate pair, which could not be written out again.
+        if "\\u" in raw:
+            require_unicode(found.encode(), "an envelope")
+        return found
     except (ValueError, RecursionError, InvalidRequest):
         return None
 
@@ -137,14 +141,12 @@ def _read(data: Mapping[str, Any]) -> Envelope:
     title, mime, evidence = (text(data, name) for name in ("title", "mime", "evidence"))
     turn = _turn(data) if kind is ItemKind.CONVERSATION else None
     learning = kind is ItemKind.LEARNING
-    found = Envelope(
+    return Envelope(
         id, kind, body, MemoryMeta.from_json(meta), title, mime,
         _learning_kind(data) if learning else None,
         _confidence(data) if learning else None,
         evidence, turn,
     )  # fmt: skip
-    require_unicode(found.encode(), "an envelope")
-    return found
 
 
 def _learning_kind(data: Mapping[str, Any]) -> LearningKind:

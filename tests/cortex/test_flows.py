@@ -8,7 +8,7 @@ store and store_many
     one id lookup per scope, up to 50 labels              flow_store::replays_are_found_by_one_looku
     each hit re-checked against the envelope's real id    flow_store::a_label_that_others_share
     every event present: replay, nothing written          flow_store::an_item_that_is_held_is_a_repl
-    some turns present: only the missing, in order        flow_store::hosted_a_half_stored_conversation
+    some turns present: only the missing, in order        flow_store::hosted_a_half_stored_conv
     ... in the middle, too                                flow_store::a_turn_in_the_middle_that_is
     repeated inside the batch: replay of its first copy   flow_store::an_item_repeated_in_a_batch
     Direct: one experience, or one ordered bulk           wires::two_or_more_events_of_one_item

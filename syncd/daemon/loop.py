@@ -12,13 +12,12 @@ import time
 from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass, field
 from functools import partial
-from typing import NamedTuple
 
 from syncd.daemon.books import Books
 from syncd.daemon.desk import Desk, Pace, Patience, Watched
 from syncd.daemon.hints import Hint
+from syncd.daemon.tasks import Order, Overtaken, Task, concerns_others
 from syncd.daemon.telling import Telling
 from syncd.memory import MemoryEngine
 from syncd.memory.errors import MemoryError, Unauthorized
@@ -34,32 +33,6 @@ log = logging.getLogger("syncd")
 _TELL_AFTER = 2.0
 # After others went first, a pass goes on for as long as they took, but no longer than this.
 _LONGEST_SHARE = 0.5
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Order:
-    """A whole pass that somebody waits for; it goes before everything that merely falls due."""
-
-    source: str
-    accept_deletions: bool = False
-    dry_run: bool = False
-    done: Future[Tally] = field(default_factory=Future)
-
-
-class Task(NamedTuple):
-    """One pass to be made."""
-
-    desk: Desk
-    scope: Scope
-    order: Order | None = None
-
-
-class Overtaken(Exception):
-    """A pass inside this one met something that ends this one too; `cause` says what."""
-
-    def __init__(self, cause: Exception) -> None:
-        super().__init__(str(cause))
-        self.cause = cause
 
 
 class Loop:
@@ -168,6 +141,7 @@ class Loop:
         """The next pass to make; None after a wake-up that brought none."""
         with self._changed:
             self.beat = now = time.monotonic()
+            self._glance_at = now + self._pace.glance  # a short pass is not disturbed at all
             task = self._take(now)
             self._busy = task is not None
             if task is None and not self.stop_event.is_set():
@@ -286,7 +260,7 @@ class Loop:
             if task is None:
                 break
             outcome = self._carry_out(task)
-            if isinstance(outcome, Exception) and _concerns_others(task, outcome):
+            if isinstance(outcome, Exception) and concerns_others(task, outcome):
                 raise Overtaken(outcome)
             if self._books.opened != opened:
                 raise Overtaken(LedgerUnavailable(self._ledger().path, "it was begun anew"))
@@ -365,13 +339,6 @@ class Loop:
         """How many files wait for the engine; told in `status` while it is away."""
         outlook = self._look_ahead(desk)
         return outlook.examined + outlook.forgotten if isinstance(outlook, Tally) else 0
-
-
-def _concerns_others(task: Task, error: Exception) -> bool:
-    """Whether what stopped an inner pass stops the outer one as well."""
-    if task.order is not None and task.order.dry_run:
-        return False
-    return task.desk.under_way or isinstance(error, MemoryError | LedgerError)
 
 
 class _Clock:

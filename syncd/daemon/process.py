@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, Any
 from syncd.daemon import notify
 from syncd.daemon.control import ControlServer, Refused, socket_path
 from syncd.daemon.desk import Watched
-from syncd.daemon.loop import Loop, Order
+from syncd.daemon.loop import Loop
+from syncd.daemon.tasks import Order
 from syncd.memory import MemoryEngine
 from syncd.sources import SourceUnavailable
 from syncd.sync.ledger import Ledger

@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from syncd.daemon.desk import Pace, Watched
-from syncd.daemon.loop import Loop, Order
+from syncd.daemon.loop import Loop
+from syncd.daemon.tasks import Order
 from syncd.memory import ForgetReport, ForgetTarget, ListRequest, MetaFilter
 from syncd.memory.reference import ReferenceEngine
 from syncd.memory.requests import ListPage, StoreReceipt

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from syncd.daemon.loop import Order
+from syncd.daemon.tasks import Order
 from syncd.memory.errors import Unavailable
 from tests.daemon.stage import FAST, Stage
 from tests.waiting import until

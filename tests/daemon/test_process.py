@@ -17,8 +17,9 @@ import pytest
 from syncd.daemon import process
 from syncd.daemon.control import Refused, ask, socket_path
 from syncd.daemon.desk import Watched
-from syncd.daemon.loop import Loop, Order
+from syncd.daemon.loop import Loop
 from syncd.daemon.process import WorkerEnded, answer, serve
+from syncd.daemon.tasks import Order
 from syncd.memory.errors import Unavailable
 from syncd.memory.reference import ReferenceEngine
 from syncd.sources import FolderSettings, FolderSource

@@ -16,6 +16,7 @@ from syncd.config import ConfigError
 if TYPE_CHECKING:
     from syncd.config import Config, FolderConfig, RepositoryConfig
     from syncd.memory import EngineHealth
+    from syncd.sources.source import Source
 
 NO_SOURCE = "warning: there is no source in the configuration, so nothing is watched"
 
@@ -55,24 +56,25 @@ def _problem(fields: dict[str, Any]) -> dict[str, Any]:
 
 
 def _source(config: Config, source: FolderConfig | RepositoryConfig) -> dict[str, Any]:
+    from syncd.cli.folders import source_of
     from syncd.config import FolderConfig
 
+    found = {"id": source.id, "warnings": _warnings(source_of(config, source))}
     if isinstance(source, FolderConfig):
-        warnings = _folder_warnings(config, source)
-        return {"id": source.id, "kind": "folder", "at": escape(str(source.folder)), **warnings}
-    what = "repositories are not synced by this version; a working copy can be a `folder`"
-    return {"id": source.id, "kind": "repository", "at": source.repository, "warnings": [what]}
+        return {**found, "kind": "folder", "at": escape(str(source.folder))}
+    from syncd.sources.repository import shown_address
+
+    return {**found, "kind": "repository", "at": shown_address(source.repository)}
 
 
-def _folder_warnings(config: Config, source: FolderConfig) -> dict[str, list[str]]:
-    from syncd.cli.folders import folder_source
+def _warnings(source: Source) -> list[str]:
     from syncd.sources import SourceUnavailable
 
     try:
-        folder_source(config, source).probe()
+        source.probe()
     except SourceUnavailable as error:
-        return {"warnings": [f"unavailable: {error.reason}; what memory has of it stays"]}
-    return {"warnings": []}
+        return [f"unavailable: {error.reason}; what memory has of it stays"]
+    return []
 
 
 def engine_health(config: Config) -> EngineHealth:

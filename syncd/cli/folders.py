@@ -1,4 +1,4 @@
-"""From the configuration to folder sources, and what a scan of one would bring into memory."""
+"""From the configuration to sources, and what a scan of one would bring into memory."""
 
 from __future__ import annotations
 
@@ -10,15 +10,27 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from syncd.cli.errors import UserError
-from syncd.cli.output import note
 
 if TYPE_CHECKING:
-    from syncd.config import Config, FolderConfig
+    from syncd.config import Config, FolderConfig, RepositoryConfig
     from syncd.sources.folder import FolderSource
+    from syncd.sources.repository import RepositorySource
     from syncd.sync.plan import Hold
+
+    AnySource = FolderConfig | RepositoryConfig
+    AnyBuilt = FolderSource | RepositorySource
 
 _EVERY = 500
 OTHER = "other text"
+
+
+def source_of(config: Config, source: AnySource) -> AnyBuilt:
+    """The source that an entry of the configuration means."""
+    from syncd.config import FolderConfig
+
+    if isinstance(source, FolderConfig):
+        return folder_source(config, source)
+    return repository_source(config, source)
 
 
 def folder_source(config: Config, source: FolderConfig) -> FolderSource:
@@ -29,6 +41,29 @@ def folder_source(config: Config, source: FolderConfig) -> FolderSource:
         FolderSettings(
             id=source.id,
             root=source.folder,
+            include=source.include,
+            exclude=source.exclude,
+            namespace=source.namespace,
+            tags=source.tags,
+            max_file_size=source.max_file_size,
+            private=private_paths(config),
+        )
+    )
+
+
+def repository_source(config: Config, source: RepositoryConfig) -> RepositorySource:
+    """The source that a configured repository means."""
+    from syncd.sources.repository import CommitRules, RepositorySettings, RepositorySource
+
+    rules = source.commits
+    return RepositorySource(
+        RepositorySettings(
+            id=source.id,
+            repository=source.repository,
+            mirrors=config.state / "mirrors",
+            branch=source.branch,
+            files=source.files,
+            commits=CommitRules(rules.max, rules.since, rules.paths) if rules else None,
             include=source.include,
             exclude=source.exclude,
             namespace=source.namespace,
@@ -59,6 +94,7 @@ class Survey:
     bytes: Counter[str] = field(default_factory=Counter)
     left_out: Counter[str] = field(default_factory=Counter)
     unreadable: list[str] = field(default_factory=list)
+    commits: int = 0
 
     def as_json(self) -> dict[str, Any]:
         languages = {
@@ -71,21 +107,24 @@ class Survey:
             "languages": languages,
             "left_out": dict(self.left_out.most_common()),
             "unreadable": self.unreadable,
+            **({"commits": self.commits} if self.commits else {}),
         }
 
 
-def survey(source: FolderSource, seen: Callable[[int], None] = lambda count: None) -> Survey:
+def survey(source: AnyBuilt, seen: Callable[[int], None] = lambda count: None) -> Survey:
     """Look at every name in a source and read no file; `seen` hears the count now and then.
 
     Files that turn out to be binary or blank are left out later, when they are read.
     """
-    from syncd.sources import Blind, LeftOut
+    from syncd.sources import Blind, LeftOut, Unchanged
     from syncd.sources.language import language_of
 
     result = Survey()
     for number, sight in enumerate(source.scan()):
         if number % _EVERY == 0:
             seen(number)
+        if isinstance(sight, Unchanged):
+            continue
         if isinstance(sight, Blind):
             result.unreadable.append(f"{sight.path or '.'}: {sight.reason}")
             continue
@@ -93,45 +132,34 @@ def survey(source: FolderSource, seen: Callable[[int], None] = lambda count: Non
         if reason is not None or isinstance(sight, LeftOut):
             result.left_out[str(reason)] += 1
             continue
+        if sight.path.startswith(".git/"):
+            result.commits += 1
+            continue
         language = language_of(sight.path.rpartition("/")[2], "") or OTHER
         result.files[language] += 1
         result.bytes[language] += sight.look.size
     return result
 
 
-def hold_of(source: FolderConfig) -> Hold:
+def hold_of(source: AnySource) -> Hold:
     """When inferred absence is held in this source."""
     from syncd.sync.plan import Hold
 
     return Hold(source.hold.more_than, source.hold.share)
 
 
-def chosen(config: Config, names: Sequence[str]) -> list[FolderConfig]:
-    """The folder sources that were named, all of them when none was. Raises UserError."""
-    known = {source.id: source for source in config.folders()}
+def chosen(config: Config, names: Sequence[str]) -> list[AnySource]:
+    """The sources that were named, all of them when none was. Raises UserError."""
+    known = {source.id: source for source in config.sources}
     for name in names:
         if name not in known:
-            raise UserError(_unknown(name, config, list(known)))
+            raise UserError(_unknown(name, list(known)))
     return [known[name] for name in dict.fromkeys(names)] or list(known.values())
 
 
-def _unknown(name: str, config: Config, known: Sequence[str]) -> str:
-    if any(source.id == name for source in config.sources):
-        return f"source {name}: repositories are not synced by this version"
+def _unknown(name: str, known: Sequence[str]) -> str:
     near = difflib.get_close_matches(name, known, n=1)
     there = ", ".join(known) or "none, add one to `sources` in the configuration"
     return f"there is no source {name}; " + (
         f"did you mean {near[0]}?" if near else f"there are: {there}"
     )
-
-
-def repositories_left(config: Config) -> int:
-    """Say which configured repositories this version does not sync; their number."""
-    left = [source.id for source in config.sources if source.id not in _ids(config)]
-    for name in left:
-        note(f"warning: source {name}: repositories are not synced by this version")
-    return len(left)
-
-
-def _ids(config: Config) -> set[str]:
-    return {source.id for source in config.folders()}

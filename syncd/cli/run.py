@@ -9,11 +9,12 @@ import click
 from syncd.cli.books import holding
 from syncd.cli.check import NO_SOURCE
 from syncd.cli.errors import Exit
-from syncd.cli.folders import folder_source, hold_of, repositories_left
+from syncd.cli.folders import folder_source, hold_of, repository_source
 from syncd.cli.output import note
 from syncd.cli.session import Session, open_engine
 
 if TYPE_CHECKING:
+    from syncd.cli.folders import AnySource
     from syncd.config import Config
     from syncd.daemon.desk import Watched
 
@@ -37,7 +38,6 @@ def command(session: Session) -> int:
             lock.renew()  # the directory may have been deleted while the daemon ran
             return Ledger.open(config.state)
 
-        repositories_left(config)
         if not config.sources:
             note(NO_SOURCE)
         serve(watched(config), open_ledger, engine, config.state)
@@ -46,9 +46,15 @@ def command(session: Session) -> int:
 
 def watched(config: Config) -> list[Watched]:
     """The sources of a configuration as the daemon takes them."""
+    return [_watched(config, source) for source in config.sources]
+
+
+def _watched(config: Config, source: AnySource) -> Watched:
+    from syncd.config import FolderConfig
     from syncd.daemon.desk import Watched
 
-    return [
-        Watched(folder_source(config, source), hold_of(source), source.rescan)
-        for source in config.folders()
-    ]
+    if isinstance(source, FolderConfig):
+        return Watched(folder_source(config, source), hold_of(source), source.rescan)
+    built = repository_source(config, source)
+    fetch = built.fetch if built.is_remote else None
+    return Watched(built, hold_of(source), source.rescan, fetch, source.fetch)

@@ -9,19 +9,23 @@ import click
 from syncd.cli.books import copied, holding, opened
 from syncd.cli.check import NO_SOURCE, engine_health
 from syncd.cli.errors import Exit, UserError
-from syncd.cli.folders import chosen, folder_source, hold_of, repositories_left
+from syncd.cli.folders import chosen, hold_of, source_of
 from syncd.cli.names import printable
 from syncd.cli.output import Progress, json_option, note, print_json
 from syncd.cli.session import Session, is_new, open_engine
 from syncd.cli.text import plural
 
 if TYPE_CHECKING:
-    from syncd.config import Config, FolderConfig
+    from syncd.cli.folders import AnySource
+    from syncd.config import Config
     from syncd.memory import MemoryEngine
+    from syncd.sources.source import Source
     from syncd.sync.ledger import Ledger
     from syncd.sync.passes import Pass
 
 Results = list[dict[str, Any]]
+# A first fetch of a large history takes minutes; a server that says nothing is given up sooner.
+_FETCH_SECONDS = 3600.0
 
 
 @click.command(epilog="\b\nExample:\n  syncd sync notes --dry-run")
@@ -45,7 +49,6 @@ def command(
         raise UserError("name the source whose deletions you accept: sync --accept-deletions notes")
     config = session.config()
     picked = chosen(config, sources)
-    left = 0 if sources else repositories_left(config)
     results = _results(config, picked, dry_run, accept_deletions)
     if as_json:
         print_json({"dry_run": dry_run, "sources": results})
@@ -54,12 +57,12 @@ def command(
             _print(result, dry_run)
     if not config.sources:
         note(NO_SOURCE)
-    in_step = not left and all(result["in_step"] for result in results)
+    in_step = all(result["in_step"] for result in results)
     return Exit.DONE if in_step or dry_run else Exit.BEHIND
 
 
 def _results(
-    config: Config, picked: list[FolderConfig], dry_run: bool, accept_deletions: bool
+    config: Config, picked: list[AnySource], dry_run: bool, accept_deletions: bool
 ) -> Results:
     from syncd.sync.lock import StateLocked, holder
 
@@ -78,7 +81,7 @@ def _results(
 
 def _asked(
     config: Config,
-    picked: list[FolderConfig],
+    picked: list[AnySource],
     dry_run: bool,
     accept_deletions: bool,
     locked: Exception,
@@ -102,7 +105,7 @@ def _asked(
     return results
 
 
-def _foreseen(config: Config, picked: list[FolderConfig], accept_deletions: bool) -> Results:
+def _foreseen(config: Config, picked: list[AnySource], accept_deletions: bool) -> Results:
     """What a sync would do, worked out on a copy of the ledger, so that nothing is written."""
     from syncd.memory.reference import ReferenceEngine
     from syncd.sync.reconcile import agrees, reconcile
@@ -126,17 +129,28 @@ def _one(order: Pass, accept_deletions: bool, dry_run: bool = False) -> dict[str
         order.accept_deletions = accept_deletions
         order.progress = lambda tally: progress.update(tally.examined)
         try:
-            return (order.outlook() if dry_run else order.run()).as_json()
+            if dry_run:
+                return order.outlook().as_json()
+            _fetch(order.source)
+            return order.run().as_json()
         except SourceUnavailable as error:
             order.ledger.note(source, state="unavailable", reason=error.reason)
             return {"source": source, "unavailable": error.reason, "in_step": False}
 
 
-def pass_of(config: Config, source: FolderConfig, ledger: Ledger, engine: MemoryEngine) -> Pass:
+def _fetch(source: Source) -> None:
+    """Bring the copy of what lies elsewhere up to date. Raises SourceUnavailable."""
+    from syncd.sources.repository import RepositorySource
+
+    if isinstance(source, RepositorySource) and source.is_remote:
+        source.fetch(_FETCH_SECONDS)
+
+
+def pass_of(config: Config, source: AnySource, ledger: Ledger, engine: MemoryEngine) -> Pass:
     """A pass of a configured source."""
     from syncd.sync.passes import Pass
 
-    return Pass(folder_source(config, source), ledger, engine, hold=hold_of(source))
+    return Pass(source_of(config, source), ledger, engine, hold=hold_of(source))
 
 
 def _print(result: dict[str, Any], dry_run: bool) -> None:

@@ -10,7 +10,7 @@ import click
 
 from syncd.cli.books import holding, opened
 from syncd.cli.errors import Exit
-from syncd.cli.folders import chosen, folder_source
+from syncd.cli.folders import chosen, source_of
 from syncd.cli.names import printable
 from syncd.cli.output import json_option, note, print_json
 from syncd.cli.session import Session, open_engine
@@ -18,7 +18,8 @@ from syncd.cli.sync import pass_of
 from syncd.cli.text import plural
 
 if TYPE_CHECKING:
-    from syncd.config import Config, FolderConfig
+    from syncd.cli.folders import AnySource
+    from syncd.config import Config
     from syncd.sync.passes import Pass
     from syncd.sync.verify import Findings
 
@@ -65,17 +66,17 @@ def _mendable(result: Findings | Away) -> bool:
     return not (result.in_step or isinstance(result, Away))
 
 
-def _compared(session: Session, config: Config, picked: list[FolderConfig]) -> Results:
+def _compared(session: Session, config: Config, picked: list[AnySource]) -> Results:
     from syncd.sync.verify import verify
 
     with session.engine() as engine:
         return [
-            _or_away(source.id, partial(verify, folder_source(config, source), engine))
+            _or_away(source.id, partial(verify, source_of(config, source), engine))
             for source in picked
         ]
 
 
-def _repaired(config: Config, picked: list[FolderConfig]) -> Results:
+def _repaired(config: Config, picked: list[AnySource]) -> Results:
     with holding(config), open_engine(config) as engine, opened(config) as ledger:
         return [
             _or_away(source.id, partial(_mend, pass_of(config, source, ledger, engine)))

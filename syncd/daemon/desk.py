@@ -5,11 +5,11 @@ from __future__ import annotations
 import random
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol
 
 from syncd.daemon.hints import Due, Hint, Kind, Pending
 from syncd.daemon.watch import Watch
-from syncd.sources.source import Source
+from syncd.sources import SourceUnavailable
+from syncd.sources.source import WatchableSource
 from syncd.sync.plan import Hold
 from syncd.sync.scope import Scope, covered
 
@@ -24,7 +24,8 @@ class Pace:
     Pauses grow from `first` to `source` or `engine`; a refused credential waits for a person.
     `poll`: how often a source is scanned that the kernel will not watch whole; `review`: how soon
     after a change a hold is looked at again; `back`: how soon after an event a source that was
-    unavailable is; `glance`: how often a pass asks whether another waits.
+    unavailable is; `rest`: how often one that is busy is asked whether it rests; `glance`: how
+    often a pass asks whether another waits; `fetch`: how long fetching may take.
     """
 
     first: float = 1.0
@@ -34,29 +35,24 @@ class Pace:
     poll: float = 30.0
     review: float = 2.0
     back: float = 1.0
+    rest: float = 0.25
     glance: float = 0.05
-
-
-class WatchableSource(Source, Protocol):
-    """A source whose changes show as events below its root."""
-
-    def key(self, os_path: str) -> str | None:
-        """The key of an absolute OS path, None when it lies outside."""
-
-    def is_pruned(self, os_dir: str) -> bool:
-        """Whether a directory is never looked into, so that it needs no watch."""
-
-    def rules_changed(self, os_dir: str) -> None:
-        """Hear that a rule file in a directory changed; from the watch's thread."""
+    fetch: float = 600.0
 
 
 @dataclass(frozen=True, slots=True)
 class Watched:
-    """A source to be kept in memory; `rescan` is in seconds."""
+    """A source to be kept in memory; `rescan` and `refetch` are in seconds.
+
+    `fetch`, for a source that lies elsewhere, brings its copy here up to date within so many
+    seconds, unless it is told to stop; it raises SourceUnavailable.
+    """
 
     source: WatchableSource
     hold: Hold
     rescan: float
+    fetch: Callable[[float, Callable[[], bool]], bool] | None = None
+    refetch: float = 300.0
 
 
 @dataclass(slots=True)
@@ -87,7 +83,9 @@ class Desk:
         self.pace = pace or Pace()
         self.pending = Pending()
         self.patience = Patience(self.pace.source, self.pace.first)
-        self.watch: Watch | None = None
+        self.watches: list[Watch] = []
+        self._unwatched: str | None = None
+        self.away: str | None = None  # why what lies elsewhere could not be fetched
         self._on_hint = on_hint
         self._not_before = 0.0
         self._scan_at: float | None = None
@@ -103,12 +101,11 @@ class Desk:
 
     @property
     def degraded(self) -> str | None:
-        """Why the watch does not see everything, or None when it does."""
-        if self.watch is None:
-            return None
-        if self.watch.alive and not self.watch.unwatched:
-            return None
-        return self.watch.reason or "changes cannot be watched"
+        """Why events do not tell everything, or None when they do."""
+        for watch in self.watches:
+            if not watch.alive or watch.unwatched:
+                return watch.reason or "changes cannot be watched"
+        return self._unwatched
 
     # -- what is pending -----------------------------------------------------------------------
 
@@ -199,20 +196,33 @@ class Desk:
     def arm(self) -> None:
         """Watch the source, or what of it is not watched. Before the scan, so no gap is left."""
         fresh, self._is_fresh = self._is_fresh, False
-        if self.watch is not None and self.watch.alive and not fresh:
-            self.watch.renew()
+        for watch in self.watches if not fresh else ():
+            watch.renew()
         # Asked again: renewing may have found another folder in the place of the one watched.
-        if self.watch is None or not self.watch.alive:
+        if not self.watches or not all(watch.alive for watch in self.watches):
             self.disarm()
-            source = self.source
-            self.watch = Watch(source.root, source.is_pruned, self._hear, source.rules_changed)
-            self.watch.start()
+            self.watches = self._watches()
+            for watch in self.watches:
+                watch.start()
             self._is_fresh = not self.under_way
 
+    def _watches(self) -> list[Watch]:
+        source = self.source
+        try:
+            grounds = source.grounds()
+        except SourceUnavailable as error:
+            self._unwatched = error.reason
+            return []
+        self._unwatched = None
+        return [
+            Watch(ground.root, ground.is_pruned, self._hear, source.rules_changed)
+            for ground in grounds
+        ]
+
     def disarm(self) -> None:
-        if self.watch is not None:
-            self.watch.stop()
-            self.watch = None
+        watches, self.watches = self.watches, []
+        for watch in watches:
+            watch.stop()
 
     def poll_if_degraded(self, now: float) -> None:
         """Scan by the clock as long as events do not tell everything."""

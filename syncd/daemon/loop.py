@@ -77,6 +77,25 @@ class Loop:
             self._desk(source).scan_later(time.monotonic())
             self._changed.notify()
 
+    def fetch(self, source: str) -> None:
+        """Bring the copy of a source up to date, and let it be looked at when that made it another.
+
+        Called from the schedule's threads: a slow server must not keep passes waiting.
+        """
+        desk = self._desk(source)
+        if desk.watched.fetch is None:
+            return
+        away = None
+        try:
+            changed = desk.watched.fetch(self._pace.fetch, self.stop_event.is_set)
+        except SourceUnavailable as error:
+            away, changed = error.reason, False
+        except Stopped:
+            return
+        if changed or away != desk.away:
+            desk.away = away
+            self.scan(source)
+
     def names(self) -> list[str]:
         """The ids of the sources."""
         with self._changed:
@@ -193,6 +212,11 @@ class Loop:
     def _attend(self, task: Task) -> Tally | Exception:
         """Make one pass; what stopped it is dealt with here, and handed to whoever waits."""
         desk, scope, order = task
+        at_work = desk.source.busy() if order is None else None
+        if at_work is not None:
+            # What is there now may be gone in a second, and be back in another.
+            self._put_off(desk, scope, self._pace.rest)
+            return SourceUnavailable(at_work)
         with self._changed:
             desk.enter(scope)
         try:
@@ -295,6 +319,8 @@ class Loop:
         state, reason = ("held", held_reason(held, source)) if held else ("idle", None)
         if not held and desk.degraded is not None:
             state, reason = "polling", desk.degraded
+        if not held and desk.away is not None:
+            state, reason = "unavailable", desk.away
         self._telling.state(source, state, reason, pending=0)
 
     def _deal_with(self, desk: Desk, scope: Scope, error: Exception) -> None:

@@ -9,6 +9,7 @@ import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import CancelledError
+from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -148,6 +149,15 @@ def _schedule(loop: Loop, watched: Sequence[Watched]) -> BackgroundScheduler:
         scheduler.add_job(
             loop.scan, "interval", [each.source.id], seconds=each.rescan, jitter=each.rescan / 20
         )
+        if each.fetch is not None:
+            scheduler.add_job(
+                loop.fetch,
+                "interval",
+                [each.source.id],
+                seconds=each.refetch,
+                jitter=each.refetch / 20,
+                next_run_time=datetime.now(UTC),
+            )
     return scheduler
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import os
 import stat
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Collection, Generator, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -40,6 +40,7 @@ from syncd.sources.seen import (
     Skip,
     SourceUnavailable,
 )
+from syncd.sources.source import Ground
 from syncd.sources.walk import NOT_REGULAR, SYMBOLIC_LINK, Walker
 
 # Raised whenever the same bytes become another item: every recipe changes with it.
@@ -193,6 +194,18 @@ class FolderSource:
         """Each path with what it becomes, in the given order."""
         for path in paths:
             yield path, self.read(path)
+
+    def busy(self) -> str | None:
+        """None: nobody tells whether more is to come."""
+        return None
+
+    def accounted(self, paths: Collection[str]) -> set[str]:
+        """Nothing: a folder knows no more than that something is not there."""
+        return set()
+
+    def grounds(self) -> list[Ground]:
+        """The folder itself."""
+        return [Ground(self.root, self.is_pruned)]
 
     def is_pruned(self, os_dir: str) -> bool:
         """Whether nothing in a directory is looked at, so that it needs no watch."""

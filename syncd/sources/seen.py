@@ -89,6 +89,10 @@ class Root(NamedTuple):
     inode: int
 
 
+class Stopped(Exception):
+    """It was asked to stop before it was done; what was done until then is sound."""
+
+
 class SourceUnavailable(Exception):
     """The source as a whole cannot be looked at; nothing may be concluded from that."""
 

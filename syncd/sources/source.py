@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator, Sequence
-from typing import Protocol
+from collections.abc import Callable, Collection, Generator, Iterator, Sequence
+from typing import NamedTuple, Protocol
 
 from syncd.memory import MemoryMeta, MetaFilter
 from syncd.sources.seen import Outcome, Root, Seen, Sighting
@@ -58,6 +58,12 @@ class Source(Protocol):
         Closing the iterator early ends whatever it had running.
         """
 
+    def busy(self) -> str | None:
+        """What goes on in it now, so that what is there says little; None when it rests."""
+
+    def accounted(self, paths: Collection[str]) -> set[str]:
+        """Those of `paths`, which a scan did not show, whose absence the source itself explains."""
+
     def filter(self, path: str) -> MetaFilter | None:
         """The filter that admits the items at and below a path, and nothing of other sources.
 
@@ -66,3 +72,23 @@ class Source(Protocol):
 
     def key_of(self, meta: MemoryMeta) -> str | None:
         """The path of an item listed back, or None when it has none in any source like this."""
+
+
+class Ground(NamedTuple):
+    """A directory whose changes tell of a source, and what in it is never looked into."""
+
+    root: str
+    is_pruned: Callable[[str], bool]
+
+
+class WatchableSource(Source, Protocol):
+    """A source whose changes show as events on disk. Called from the threads that watch, too."""
+
+    def grounds(self) -> Sequence[Ground]:
+        """What is to be watched; SourceUnavailable while it is not there."""
+
+    def key(self, os_path: str) -> str | None:
+        """The key to look at when something changed at an OS path; None when nothing did."""
+
+    def rules_changed(self, os_dir: str) -> None:
+        """Hear that a rule file in a directory changed, before `is_pruned` is asked again."""

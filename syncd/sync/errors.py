@@ -9,6 +9,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from syncd.sources.seen import Stopped
+
+__all__ = ["LedgerDamaged", "LedgerError", "LedgerUnavailable", "Stopped"]
+
 
 class LedgerError(Exception):
     """Base: `path` is the ledger's file, `detail` what SQLite said of it."""
@@ -25,7 +29,3 @@ class LedgerDamaged(LedgerError):
 
 class LedgerUnavailable(LedgerError):
     """The ledger cannot be read or written at the moment."""
-
-
-class Stopped(Exception):
-    """The pass was asked to stop; what was done until then is written down."""

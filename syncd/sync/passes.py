@@ -46,6 +46,8 @@ from syncd.sync.scope import WHOLE, Scope, covered, still_absent
 from syncd.sync.tally import Tally
 
 _NOTES = 500
+# A checkout or a rebase takes seconds; then the source says itself that it cannot be looked at.
+_PATIENCE_SECONDS = 10.0
 _NOTHING = Claim(b"", ())
 
 
@@ -97,8 +99,10 @@ class _Run:
         self.notes: list[Entry] = []
         self.gave_way = False
         self.deferred: list[Examine] = []
+        self.accounted: set[str] = set()
 
     def run(self) -> Tally:
+        self._wait_out()
         root = self.source.probe()
         self.pusher.forget_doomed()
         if self.scope.whole:
@@ -133,12 +137,20 @@ class _Run:
                     self.tally.unread.append(action)
                 case Gone():
                     self.gone.append(action)
+        self.accounted = self.source.accounted({gone.path for gone in self.gone})
         go, held = self._verdict()
         self.tally.forgotten = sum(g.state in (State.HELD, State.UNREADABLE) for g in go)
         self.tally.held = len(held)
         return self.tally
 
     # -- before ------------------------------------------------------------------------------
+
+    def _wait_out(self) -> None:
+        """Let what goes on in the source come to its end, within reason."""
+        deadline = time.monotonic() + _PATIENCE_SECONDS
+        while self.source.busy() and time.monotonic() < deadline:
+            if self.order.stop.wait(0.1):
+                raise Stopped
 
     def _set_right(self) -> None:
         if not agrees(self.source.id, self.ledger, self.order.engine):
@@ -302,7 +314,9 @@ class _Run:
         if self.gone:
             if self.source.probe() != root:
                 raise SourceUnavailable(f"{self.source.root} was replaced during the pass")
-            absent = still_absent(self.source, [gone.path for gone in self.gone])
+            paths = {gone.path for gone in self.gone}
+            self.accounted = self.source.accounted(paths)
+            absent = self.accounted | still_absent(self.source, sorted(paths - self.accounted))
             self.gone = [gone for gone in self.gone if gone.path in absent]
             go, held = self._verdict()
             self.tally.held = len(held)
@@ -315,7 +329,7 @@ class _Run:
             known=self.known,
             hold=self.order.hold,
             accepted=self.order.accept_deletions,
-            witnessed=self.scope.saw_removed,
+            witnessed=lambda path: path in self.accounted or self.scope.saw_removed(path),
             moved=self.traces.__contains__,
         )
 
@@ -355,6 +369,9 @@ class _Run:
             fields["mark"] = None if undone else self.source.mark()
             self.tally.set_aside = self.ledger.explained(self.source.id, State.SET_ASIDE)
             self.tally.left_out = Counter(self.ledger.reasons(self.source.id, State.LEFT_OUT))
+        elif self.tally.examined or self.tally.changed:
+            # The mark stands for what a whole scan saw; memory has gone on since.
+            fields["mark"] = None
         if fields:
             self.ledger.note(self.source.id, **fields)
 

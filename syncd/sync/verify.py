@@ -10,7 +10,7 @@ from typing import Any
 
 from syncd.memory import Document, Hit, MemoryEngine, MetaFilter
 from syncd.memory.wire import compact
-from syncd.sources import LeftOut, Reading, Seen, Sighting, Unreadable
+from syncd.sources import LeftOut, Outcome, Reading, Seen, Sighting, Unreadable
 from syncd.sources.source import Source
 from syncd.sync.ledger import Ledger
 from syncd.sync.passes import Pass
@@ -48,12 +48,20 @@ def verify(source: Source, engine: MemoryEngine) -> Findings:
     source.probe()
     findings = Findings(source.id)
     memory = _remembered(source, engine, findings)
+    together: list[str] = []
     for seen in source.scan():
         if isinstance(seen, Sighting):
-            _check(source, seen, memory, findings)
+            if source.judge(seen) is not None:
+                continue
+            if source.defers(seen.path):
+                together.append(seen.path)
+            else:
+                _check(seen.path, source.read(seen.path), memory, findings)
         elif not isinstance(seen, LeftOut):
             findings.unread.append(seen.path)
             _excuse(seen, memory)
+    for path, became in source.read_many(together) if together else ():
+        _check(path, became, memory, findings)
     findings.orphaned = sorted(memory)
     return findings
 
@@ -81,25 +89,22 @@ def _remembered(source: Source, engine: MemoryEngine, findings: Findings) -> dic
 
 
 def _check(
-    source: Source, seen: Sighting, memory: dict[str, list[bytes]], findings: Findings
+    path: str, became: Outcome | None, memory: dict[str, list[bytes]], findings: Findings
 ) -> None:
-    if source.judge(seen) is not None:
-        return
-    became = source.read(seen.path)
     if isinstance(became, Unreadable):
-        findings.unread.append(seen.path)
-        memory.pop(seen.path, None)
+        findings.unread.append(path)
+        memory.pop(path, None)
     if not isinstance(became, Reading):
         return
     findings.files += 1
     wanted = [_of_item(item) for item in became.items]
-    there = memory.pop(seen.path, [])
+    there = memory.pop(path, [])
     if not there:
-        findings.missing.append(seen.path)
+        findings.missing.append(path)
     elif not set(wanted) <= set(there):
-        findings.stale.append(seen.path)
+        findings.stale.append(path)
     elif len(there) > len(wanted):
-        findings.duplicate.append(seen.path)
+        findings.duplicate.append(path)
 
 
 def _excuse(blind: Seen, memory: dict[str, list[bytes]]) -> None:

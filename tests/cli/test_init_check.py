@@ -274,11 +274,13 @@ def test_check_json_of_what_is_wrong(cli: Cli, home: Path) -> None:
     ]
 
 
-def test_check_says_what_this_version_cannot_do(cli: Cli, home: Path) -> None:
-    (home / "c.yaml").write_text("sources: [{id: r, repository: https://example.com/r.git}]\n")
+def test_check_says_that_an_address_was_never_fetched(cli: Cli, home: Path) -> None:
+    address = "https://ada:hunter2@example.com/r.git"
+    (home / "c.yaml").write_text(f"sources: [{{id: r, repository: '{address}'}}]\n")
     result = cli("--config", "c.yaml", "check")
     assert result.code == 0
-    assert "warning: source r: repositories are not synced by this version" in result.err
+    assert "warning: source r: unavailable: https://example.com/r.git: never fetched" in result.err
+    assert "hunter2" not in result.out + result.err
 
 
 def test_an_engine_that_does_not_serve_fails_the_check(cli: Cli, home: Path) -> None:

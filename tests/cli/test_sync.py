@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import signal
@@ -23,6 +24,7 @@ from tests.cli.running import environment, syncd
 from tests.cli.scene import LEDGER, MEMORY, STATE, configure, everything, hits, settle, texts
 from tests.cli.test_command_line import on_terminal
 from tests.end_to_end.harness import Machine
+from tests.repository.making import Repo
 from tests.waiting import until
 
 
@@ -104,12 +106,36 @@ def test_without_a_source_it_says_that_nothing_is_watched(cli: Cli, home: Path) 
     assert "add one" in cli("sync", "notes").err
 
 
-def test_a_repository_is_said_not_to_be_synced(cli: Cli, home: Path) -> None:
-    configure(home, "notes")
-    (home / "c.yaml").write_text("sources: [{id: r, repository: https://example.com/r.git}]\n")
-    result = cli("--config", "c.yaml", "sync")
-    assert (result.code, "not synced by this version" in result.err) == (1, True)
-    assert "not synced by this version" in cli("--config", "c.yaml", "sync", "r").err
+def test_a_repository_and_its_mirror_are_synced_with_their_commits(cli: Cli, home: Path) -> None:
+    repo = Repo(home / "widgets")
+    repo.put("parser.py", "def parse_http_header(line): ...\n")
+    commit = repo.commit("Teach the parser about trailers")
+    (home / "c.yaml").write_text(
+        "sources:\n"
+        f"  - {{id: copy, repository: {home / 'widgets'}}}\n"
+        f"  - {{id: mirror, repository: 'file://{home / 'widgets'}'}}\n"
+    )
+    assert cli("--config", "c.yaml", "sync").code == 0
+    for source in ("copy", "mirror"):
+        listed = json.loads(cli("--config", "c.yaml", "list", "--source", source, "--json").out)
+        found = {
+            item["meta"].get("commit") or item["meta"]["file_path"] for item in listed["items"]
+        }
+        assert found == {commit, "parser.py"}
+    assert cli("--config", "c.yaml", "verify").code == 0
+    again = json.loads(cli("--config", "c.yaml", "sync", "--json").out)["sources"]
+    assert [(s["stored"], s["replayed"], s["forgotten"]) for s in again] == [(0, 0, 0)] * 2
+
+
+def test_an_address_that_cannot_be_reached_is_told_without_its_password(
+    cli: Cli, home: Path
+) -> None:
+    address = "https://ada:hunter2@127.0.0.1:9/r.git"
+    (home / "c.yaml").write_text(f"sources: [{{id: r, repository: '{address}'}}]\n")
+    for command in (["check"], ["sync"], ["status"], ["sync", "--json"], ["verify"]):
+        result = cli("--config", "c.yaml", *command)
+        assert "hunter2" not in result.out + result.err
+    assert cli("--config", "c.yaml", "sync").code == 1
 
 
 # --- dry runs

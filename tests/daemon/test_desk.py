@@ -154,14 +154,14 @@ def test_pauses_grow_to_their_bound_and_begin_anew() -> None:
 def test_a_watch_is_armed_once_and_replaced_when_it_is_dead(desk: Desk) -> None:
     assert desk.degraded is None
     desk.arm()
-    first = desk.watch
-    assert first is not None
+    first = desk.watches[0]
+    assert desk.watches == [first]
     desk.arm()
-    assert desk.watch is first
+    assert desk.watches == [first]
     assert desk.degraded is None
     first.stop()
     desk.arm()
-    assert desk.watch is not first
+    assert desk.watches[0] is not first
     Path(desk.source.root).rmdir()
     desk.disarm()
     desk.arm()
@@ -178,7 +178,7 @@ def test_another_folder_in_the_place_of_the_watched_one_is_watched(desk: Desk) -
     root.rename(root.with_name("away"))
     root.mkdir()
     desk.arm()
-    assert desk.watch is not None
-    assert desk.watch.alive
+    assert len(desk.watches) == 1
+    assert desk.watches[0].alive
     assert desk.degraded is None
     desk.disarm()

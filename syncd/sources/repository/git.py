@@ -18,6 +18,7 @@ from typing import IO, NamedTuple
 
 from syncd.sources.names import escape, printable
 from syncd.sources.reading import reason_of
+from syncd.sources.seen import Stopped
 
 # A FIFO in the place of an ignore file, or a network disk, must not hold a pass for ever.
 READ_TIMEOUT = 300.0
@@ -87,10 +88,6 @@ class GitFailed(Exception):
         self.reason = reason
         self.code = code
         self.complaints = complaints
-
-
-class Stopped(Exception):
-    """The caller wanted to stop before git was done; git is ended."""
 
 
 class Git:

@@ -28,6 +28,13 @@ _WORK = {
 _REFS = ("refs/heads/", "refs/remotes/", "refs/tags/")
 
 
+# Where a ref is written, whatever the branch; "reftable" is where newer repositories keep them all.
+_BRANCHES = ("refs/heads/", "reftable/")
+_TELLING = {"", "logs", "refs", "info"}
+_OF_EVERYTHING = {"HEAD", "config", "shallow", "info/exclude"}
+_OF_COMMITS = {"packed-refs", "logs/HEAD", "refs"}
+
+
 class Layout(NamedTuple):
     """Absolute paths. A linked worktree shares `common_dir`; a bare one has no files on disk."""
 
@@ -194,24 +201,29 @@ def shallow(layout: Layout) -> frozenset[str]:
         raise SourceUnavailable("the list of shallow commits cannot be read") from error
 
 
-def signs(layout: Layout, branch: str | None) -> list[str]:
-    """The files whose change means "look again": absolute paths, not all of which exist.
+def directories(layout: Layout) -> list[str]:
+    """The git directories in which the tip shows itself: one, or two in a linked worktree."""
+    return list(dict.fromkeys((layout.git_dir, layout.common_dir)))
 
-    git replaces them by renaming, so it is their directories that can be watched.
+
+def tells_nothing(top: str, os_dir: str) -> bool:
+    """Whether no change in a directory below a git directory `top` says anything of the tip."""
+    inside = os_dir[len(top) :].strip("/")
+    return not (inside in _TELLING or f"{inside}/".startswith(_BRANCHES))
+
+
+def meaning(layout: Layout, path: str) -> str | None:
+    """The key to look at when a path in a git directory changed: "", ".git" or None.
+
+    git replaces these files by renaming, so it is their directories that are watched.
     """
-    own = ("HEAD", "index", "logs/HEAD")
-    shared = ("packed-refs", "shallow", "config", "info/exclude")
-    refs = [prefix + branch for prefix in _REFS] if branch is not None else _symbolic(layout)
-    return [
-        *(f"{layout.git_dir}/{name}" for name in own),
-        *(f"{layout.common_dir}/{name}" for name in (*shared, *refs)),
-    ]
-
-
-def _symbolic(layout: Layout) -> list[str]:
-    try:
-        with open(f"{layout.git_dir}/HEAD", "rb") as file:
-            written = os.fsdecode(file.read(4096)).strip()
-    except OSError:
-        return []
-    return [written.removeprefix("ref: ")] if written.startswith("ref: refs/") else []
+    for top in directories(layout):
+        if path == top:
+            return ""
+        if path.startswith(f"{top}/") and not path.endswith(".lock"):
+            inside = path[len(top) + 1 :]
+            if inside in _OF_EVERYTHING:
+                return ""
+            if inside in _OF_COMMITS or f"{inside}/".startswith(_BRANCHES):
+                return ".git"
+    return None

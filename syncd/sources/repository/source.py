@@ -9,6 +9,7 @@ from __future__ import annotations
 import heapq
 import os
 from collections.abc import Callable, Collection, Generator, Iterator, Sequence
+from functools import partial
 from operator import itemgetter
 from typing import NamedTuple
 
@@ -26,7 +27,6 @@ from syncd.sources.repository.mirror import Mirror
 from syncd.sources.repository.places import is_safe
 from syncd.sources.repository.settings import RepositorySettings, tip_of
 from syncd.sources.rules import OWN_FILES, Rules
-from syncd.sources.source import Ground
 from syncd.sources.seen import (
     Blind,
     Look,
@@ -39,6 +39,7 @@ from syncd.sources.seen import (
     Unchanged,
     Unreadable,
 )
+from syncd.sources.source import Ground
 
 COMMITS = ".git/"
 _path = itemgetter(0)
@@ -124,7 +125,7 @@ class RepositorySource:
             self._mark, self._since = None, tip_of(mark)
             now = self._mark_of(stand)
             broken = False
-            for seen in self._scan_whole(stand, mark == now):
+            for seen in self._scan_whole(stand, now is not None and mark == now):
                 broken = broken or isinstance(seen, Blind)
                 yield seen
             self._mark = None if broken else now
@@ -290,7 +291,9 @@ class RepositorySource:
         found = layout.find(self.root)
         files = self._settings.files and not found.bare
         copy = [Ground(self.root, self.is_pruned)] if files else []
-        return copy + [Ground(own, layout.tells_nothing) for own in layout.directories(found)]
+        return copy + [
+            Ground(own, partial(layout.tells_nothing, own)) for own in layout.directories(found)
+        ]
 
     def key(self, os_path: str) -> str | None:
         """The key to look at when an absolute path changed: "" for the root, None outside.
@@ -299,13 +302,15 @@ class RepositorySource:
         tells of commits, and the index of nothing that the files themselves do not show.
         """
         path = os.path.normpath(os_path)
-        if path == self.root and not self._is_bare():
-            return ""
-        meaning = layout.meaning(layout.find(self.root), path)
-        if meaning is not None:
-            return meaning
+        try:
+            found = self._layout()
+        except SourceUnavailable:
+            return ""  # a look at everything says why
+        meaning = layout.meaning(found, path)
+        if meaning is not None or path == self.root:
+            return meaning or ""
         prefix = self.root.rstrip("/") + "/"
-        if not path.startswith(prefix) or self._is_bare():
+        if not path.startswith(prefix) or found.bare:
             return None
         key = escape(path[len(prefix) :])
         return key if is_safe(key) else None
@@ -318,25 +323,23 @@ class RepositorySource:
         if not self._as_folder().is_pruned(os_dir):
             return False
         # An ignore file that prunes a directory says nothing about tracked files in it.
-        files = self._files_of(self._stand())
-        return files.refuses_directory(f"{key}/") or not files.holds_tracked(key)
+        try:
+            files = self._files[2] if self._files is not None else self._files_of(self._stand())
+            return files.refuses_directory(f"{key}/") or not files.holds_tracked(key)
+        except SourceUnavailable:
+            return False  # a watch too many does no harm
 
     def rules_changed(self, os_dir: str) -> None:
         """Hear that a rule file in a directory changed, before `is_pruned` is asked again."""
         self._as_folder().rules_changed(os_dir)
 
+    def _layout(self) -> Layout:
+        return self._files[0] if self._files is not None else layout.find(self.root)
+
     def _as_folder(self) -> FolderSource:
         if self._folder is None:
             self._folder = FolderSource(self._settings.as_folder(self.root))
         return self._folder
-
-    def signs(self) -> list[str]:
-        """The files in the git directory whose change means "look again": absolute paths.
-
-        git replaces them by renaming, and some do not exist yet: watch the directories they lie in.
-        """
-        branch = None if self._mirror is not None else self._settings.branch
-        return layout.signs(layout.find(self.root), branch)
 
     def fetch(self, timeout: float, stopped: Callable[[], bool] = lambda: False) -> bool:
         """Bring the clone of an address up to date; whether anything changed. Seconds.

@@ -63,9 +63,17 @@ def clip_left(text: str, width: int) -> str:
     return ELLIPSIS + "".join(reversed(kept)) if width > 0 else ""
 
 
+_PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+|[^\W\d_]+")
+
+
 def words(query: str) -> list[str]:
-    """The words of a query as they are looked for in a line, longest first."""
-    found = {word.casefold() for word in re.findall(r"\w+", query)}
+    """The words of a query as they are looked for in a line, longest first.
+
+    An identifier counts with its parts, so that parseHTTPHeader is seen in parse_http_header.
+    """
+    whole = re.findall(r"\w+", query)
+    parts = [part for word in whole for part in _PART.findall(word)]
+    found = {word.casefold() for word in (*whole, *parts)}
     return sorted(found, key=lambda word: (-len(word), word))
 
 

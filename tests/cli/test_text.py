@@ -85,6 +85,9 @@ def test_a_table_of_nothing_is_nothing() -> None:
 
 def test_words_and_where_they_stand() -> None:
     assert words("The HTTP the C++") == ["http", "the", "c"]
+    parts = ["header", "parse", "http"]
+    assert words("parseHTTPHeader") == ["parsehttpheader", *parts]
+    assert words("parse_http_header") == ["parse_http_header", *parts]
     assert spans("parseHTTPHeader", ["http"]) == [(5, 9)]
     assert spans("abc", []) == []
 

@@ -90,7 +90,7 @@ class LazyGroup(click.Group):
 @click.version_option(__version__, message="%(prog)s %(version)s")
 @click.pass_context
 def cli(ctx: click.Context, config: str | None, verbose: int) -> None:
-    """Keep an agent's memory equal to your folders, and read it back."""
+    """Keep an agent's memory equal to folders and repositories, and read it back."""
     from syncd.cli.session import Session
 
     ctx.obj = Session(config, verbose)

@@ -119,6 +119,8 @@ def test_pages_follow_one_another_and_end(wire: str) -> None:
         assert len(seen) == len(set(seen)) == 7
         assert scores == [1 / (1 + rank) for rank in range(7)]
         assert pages == 3
+        assert engine.fetch(asking("word", limit=7)).next_cursor is None
+        assert engine.fetch(asking("word", limit=6)).next_cursor is not None
 
 
 def test_scopes_are_interleaved_rank_by_rank() -> None:
@@ -164,7 +166,8 @@ def test_events_of_others_in_a_pack_are_passed_over() -> None:
         double.add_foreign("app:tinymemory/app:documents", "word word word")
         (alien,) = events(learning("word word"))
         double.add_foreign("app:tinymemory/app:documents", alien.text)
-        assert [hit.text for hit in engine.fetch(asking("word")).hits] == ["word"]
+        everything = MetaFilter(reach=Reach.exact(ROOT))
+        assert [hit.text for hit in engine.fetch(asking("word", everything)).hits] == ["word"]
 
 
 def packs(double: Any) -> list[dict[str, Any]]:

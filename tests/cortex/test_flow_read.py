@@ -183,7 +183,9 @@ def test_a_scope_created_between_pages_shifts_nothing() -> None:
 
 
 def test_a_scope_gone_between_pages_is_passed_over() -> None:
-    with on_double("direct") as (engine, _):
+    with on_double("direct") as (engine, double):
+        # The cursor then holds one of the service's, which no other scope takes.
+        double.service.page_cap = 2
         for at in ("agent:a", "agent:b", "agent:c"):
             engine.store_many([document(f"{at} {n}", namespace=node(at)) for n in range(3)])
         first = engine.list(ListRequest(limit=4))

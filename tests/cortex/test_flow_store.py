@@ -324,3 +324,14 @@ def test_a_large_conversation_is_awaited_by_its_last_turn_alone() -> None:
         assert counted(routes(double), "list") <= 4
         (hit,) = engine.get(GetRequest((talk.fingerprint(),)))
         assert hit.text == talk.render_text()
+
+
+@pytest.mark.parametrize("cap", [1, 2, 3])
+def test_small_pages_do_not_hide_what_is_awaited(cap: int) -> None:
+    clock = FakeClock()
+    with on_double("direct", 2, clock=clock) as (engine, double):
+        double.service.page_cap = cap
+        engine.store_many([document(str(n)) for n in range(9)])
+        engine.store_many([conversation(*(f"{n}.{t}" for t in range(9))) for n in range(9)])
+        assert len(double.log) == 9 + 81
+        assert sum(clock.pauses) < 10

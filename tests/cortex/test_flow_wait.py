@@ -101,11 +101,8 @@ def test_every_scope_is_awaited_once(wire: str) -> None:
         last_write = max(n for n, r in enumerate(double.requests) if r.route == "append")
         waits = [r.query["scope"] for r in double.requests[last_write:] if r.route == "list"]
         polls = {scope: counted(waits, scope) for scope in waits}
-        # Turns of conversations are awaited one item at a time: those that were under way.
-        most = {"conversations": 4 if wire == "direct" else 1}
+        assert set(polls.values()) == {1}
         assert len(polls) == 3
-        for scope, count in polls.items():
-            assert count <= most.get(scope.rpartition(":")[2], 1)
         assert counted(routes(double), "recall") == 1
 
 

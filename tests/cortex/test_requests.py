@@ -44,6 +44,7 @@ COSTS: dict[str, tuple[Callable[[MemoryEngine], object], dict[str, int]]] = {
         lambda e: e.forget(ForgetTarget(ids=tuple(ids(ITEMS)))), {"list": 2, "forget": 1}
     ),
     "a page of 50": (lambda e: e.list(ListRequest(DOCUMENTS, 50)), {"list": 1}),
+    "a page that ends with its scope": (lambda e: e.list(ListRequest(ROOT, 100)), {"list": 1}),
     "a fetch": (
         lambda e: e.fetch(FetchRequest("text", FetchMode.HYBRID, ROOT)), {"recall": 3}
     ),

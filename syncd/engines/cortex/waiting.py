@@ -12,7 +12,6 @@ from syncd.engines.cortex.events import Ask, Event, Page
 from syncd.engines.cortex.labels import item_label
 from syncd.engines.cortex.transport import ATTEMPTS
 from syncd.engines.cortex.wire import Wire
-from syncd.memory import ItemKind
 from syncd.memory.errors import MemoryError, Unavailable
 from syncd.memory.wire import is_blank
 
@@ -66,13 +65,20 @@ class Waits:
 
     def listed(self, written: Collection[Written]) -> None:
         """Return when a scope lists all of `written`; Unavailable after 30 s."""
-        # Turns of several conversations could push one of these events off the first page.
-        apart = any(each.event.scope.kind is ItemKind.CONVERSATION for each in written)
-        for group in [[each] for each in written] if apart else [list(written)]:
-            missing = {each.id for each in group}
-            labels = list(dict.fromkeys(item_label(each.event.envelope.id) for each in group))
-            if self.until_listed(self._lists(group[0], labels, missing)) is None:
-                raise Unavailable(f"a write did not become readable in {LISTED_SECONDS:.0f} s")
+        missing = {each.id: each.event for each in written}
+
+        def ask(left: float) -> bool | None:
+            # Those that a page has no room for come first once the newer ones are not asked for.
+            while missing:
+                before = len(missing)
+                for raw in self._page(missing.values(), left).events:
+                    missing.pop(raw.id or "", None)
+                if len(missing) == before:
+                    return None
+            return True
+
+        if self.until_listed(ask) is None:
+            raise Unavailable(f"a write did not become readable in {LISTED_SECONDS:.0f} s")
 
     def until_listed(
         self, ask: Callable[[float], T | None], seconds: float = LISTED_SECONDS
@@ -80,29 +86,22 @@ class Waits:
         """`poll` as this wire polls its listings."""
         return self.poll(seconds, ask, forgiving=self._wire.manners.forgiving)
 
-    def _lists(
-        self, one: Written, labels: list[str], missing: set[str]
-    ) -> Callable[[float], bool | None]:
-        def ask(left: float) -> bool | None:
-            page = self._page(one.event, labels, left)
-            missing.difference_update(raw.id for raw in page.events if raw.id is not None)
-            return True if not missing else None
-
-        return ask
-
     def found(self, event: Event) -> str | None:
         """The id of the event with exactly the text of `event`, once it is listed; else None."""
 
         def ask(left: float) -> str | None:
-            page = self._page(event, [item_label(event.envelope.id)], left)
+            page = self._page([event], left)
             return next((raw.id for raw in page.events if raw.text == event.text), None)
 
         return self.until_listed(ask)
 
-    def _page(self, event: Event, labels: list[str], left: float) -> Page:
+    def _page(self, events: Collection[Event], left: float) -> Page:
+        """The newest events of the items of `events`, all of one scope."""
+        labels = list(dict.fromkeys(item_label(event.envelope.id) for event in events))
+        scope = next(iter(events)).scope
         # Where a failed poll means "not yet", the next poll is its repetition.
         attempts = 1 if self._wire.manners.forgiving else ATTEMPTS
-        return self._wire.list(event.scope.path, labels, attempts=attempts, seconds=left)
+        return self._wire.list(scope.path, labels, attempts=attempts, seconds=left)
 
     def settled(self, written: Written) -> None:
         """Give ranked recall up to 10 s to know an event; what goes wrong there is no failure."""

@@ -309,17 +309,24 @@ class RepositorySource:
         meaning = layout.meaning(found, path)
         if meaning is not None or path == self.root:
             return meaning or ""
+        return None if found.bare else self._key_below(path)
+
+    def _key_below(self, path: str) -> str | None:
+        """The key that a file or directory below the root has, or would have."""
         prefix = self.root.rstrip("/") + "/"
-        if not path.startswith(prefix) or found.bare:
+        if not path.startswith(prefix):
             return None
         key = escape(path[len(prefix) :])
         return key if is_safe(key) else None
 
     def is_pruned(self, os_dir: str) -> bool:
         """Whether nothing in a directory is looked at, so that it needs no watch."""
-        key = self.key(os_dir)
-        if not key:
-            return key is None or self._is_bare()
+        if self._is_bare():
+            return True
+        path = os.path.normpath(os_dir)
+        key = self._key_below(path)
+        if key is None:
+            return path != self.root
         if not self._as_folder().is_pruned(os_dir):
             return False
         # An ignore file that prunes a directory says nothing about tracked files in it.
@@ -385,7 +392,7 @@ class RepositorySource:
         return self._remote[1]
 
     def _rules(self, origin: Remote) -> Rules:
-        keys = [key for path in self._private if (key := self.key(path))]
+        keys = [key for path in self._private if (key := self._key_below(path))]
         name = "" if self._mirror is not None else escape(os.path.basename(self.root))
         return self._settings.rules(origin, keys, name)
 

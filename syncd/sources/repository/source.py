@@ -11,7 +11,6 @@ import os
 from collections.abc import Callable, Collection, Generator, Iterator, Sequence
 from functools import partial
 from operator import itemgetter
-from typing import NamedTuple
 
 from syncd.memory import MemoryMeta, MetaFilter
 from syncd.sources.folder import FolderSource
@@ -19,14 +18,15 @@ from syncd.sources.names import escape, printable
 from syncd.sources.reading import TOO_LARGE
 from syncd.sources.repository import history, layout
 from syncd.sources.repository.files import BareFiles, DiskFiles, Files
-from syncd.sources.repository.forge import Remote, is_address, remote
+from syncd.sources.repository.forge import Remote, is_address
 from syncd.sources.repository.git import Git, GitFailed
 from syncd.sources.repository.history import CommitRules, Selection
-from syncd.sources.repository.layout import Layout, Tip
+from syncd.sources.repository.layout import Layout
 from syncd.sources.repository.mirror import Mirror
 from syncd.sources.repository.places import is_safe
 from syncd.sources.repository.settings import RepositorySettings, tip_of
-from syncd.sources.rules import OWN_FILES, Rules
+from syncd.sources.repository.stand import Lookout, Stand
+from syncd.sources.rules import Rules
 from syncd.sources.seen import (
     Blind,
     Look,
@@ -43,15 +43,6 @@ from syncd.sources.source import Ground
 
 COMMITS = ".git/"
 _path = itemgetter(0)
-
-
-class Stand(NamedTuple):
-    """What one look at the repository found; everything said after it is about this."""
-
-    layout: Layout
-    git: Git
-    tip: Tip
-    root: Root
 
 
 class RepositorySource:
@@ -71,9 +62,9 @@ class RepositorySource:
         else:
             self.root = os.path.realpath(settings.repository)
         self._private = tuple(os.path.realpath(path) for path in settings.private)
+        self._lookout = Lookout(settings, self.root, self._mirror)
         self._files: tuple[Layout, Remote, Files] | None = None
         self._selected: tuple[object, Selection] | None = None
-        self._remote: tuple[object, Remote] | None = None
         self._folder: FolderSource | None = None
         self._since: str | None = None
         self._mark: str | None = None
@@ -154,18 +145,7 @@ class RepositorySource:
         return found | self._files_of(stand).accounted(files, self._since, stand.tip.commit)
 
     def _stand(self) -> Stand:
-        if self._mirror is not None and not self._mirror.exists:
-            raise SourceUnavailable(f"{remote(self._settings.repository).address}: never fetched")
-        if self._mirror is None and any(_below(self.root, path) for path in self._private):
-            raise SourceUnavailable(f"{self._shown} holds {OWN_FILES}")
-        found = layout.find(self.root)
-        root = layout.identity(found)
-        at_work = layout.busy(found)
-        if at_work is not None:
-            raise SourceUnavailable(at_work)
-        git = found.git()
-        branch = None if self._mirror is not None else self._settings.branch
-        return Stand(found, git, layout.tip(found, git, branch), root)
+        return self._lookout.look()
 
     @property
     def _shown(self) -> str:
@@ -197,15 +177,15 @@ class RepositorySource:
     def _mark_of(self, stand: Stand) -> str | None:
         if stand.tip.commit is None:
             return None
-        origin = self._origin(stand)
         cut_off = layout.shallow(stand.layout)
-        return self._settings.mark(stand.tip.commit, self._rules(origin), origin, cut_off)
+        rules = self._rules(stand.origin)
+        return self._settings.mark(stand.tip.commit, rules, stand.origin, cut_off)
 
     def _commits(self, stand: Stand, only: tuple[str, ...] = ()) -> Iterator[Seen]:
         selection = self._selection(stand)
         if selection.broken is not None:
             yield Blind(COMMITS, selection.broken)
-        recipe = self._settings.recipe_of_commits(self._origin(stand))
+        recipe = self._settings.recipe_of_commits(stand.origin)
         cut_off = layout.shallow(stand.layout)
         wanted = [one for one in only if one in selection.commits] if only else selection.commits
         for commit in sorted(wanted):
@@ -260,7 +240,7 @@ class RepositorySource:
         ordered = [one for one in self._selection(stand).commits if one in wanted]
         cut_off = layout.shallow(stand.layout)
         for commit, item in history.read(
-            stand.git, ordered, self._settings.mould(self._origin(stand)), cut_off
+            stand.git, ordered, self._settings.mould(stand.origin), cut_off
         ):
             if isinstance(item, Unreadable):
                 yield COMMITS + commit, item
@@ -368,28 +348,13 @@ class RepositorySource:
         return self._mirror is not None or layout.find(self.root).bare
 
     def _files_of(self, stand: Stand) -> Files:
-        origin = self._origin(stand)
-        if self._files is None or self._files[:2] != (stand.layout, origin):
+        if self._files is None or self._files[:2] != (stand.layout, stand.origin):
             make = BareFiles if stand.layout.bare else DiskFiles
-            rules = self._rules(origin)
-            mould, limit = self._settings.mould(origin), self._settings.max_file_size
-            files = make(stand.layout, stand.git, rules, mould, limit)
-            self._files = (stand.layout, origin, files)
+            rules, mould = self._rules(stand.origin), self._settings.mould(stand.origin)
+            files = make(stand.layout, stand.git, rules, mould, self._settings.max_file_size)
+            self._files = (stand.layout, stand.origin, files)
         self._files[2].at(stand.tip.commit)
         return self._files[2]
-
-    def _origin(self, stand: Stand) -> Remote:
-        if self._mirror is not None:
-            return remote(self._settings.repository)
-        path = f"{stand.layout.common_dir}/config"
-        try:
-            status = os.stat(path)
-            version: object = (path, status.st_mtime_ns, status.st_ctime_ns, status.st_ino)
-        except OSError:
-            version = None
-        if self._remote is None or version is None or self._remote[0] != version:
-            self._remote = (version, _origin_of(stand))
-        return self._remote[1]
 
     def _rules(self, origin: Remote) -> Rules:
         keys = [key for path in self._private if (key := self._key_below(path))]
@@ -404,19 +369,6 @@ def _select(git: Git, tip: str, rules: CommitRules) -> Selection:
         raise SourceUnavailable(error.reason) from error
 
 
-def _origin_of(stand: Stand) -> Remote:
-    try:
-        written = stand.git.run("config", "--get", "remote.origin.url").output
-    except GitFailed:
-        # Not configured: what is left is what people call it.
-        return Remote(stand.layout.name, "", stand.layout.name)
-    return remote(escape(os.fsdecode(written.rstrip(b"\n"))))
-
-
 def _look(commit: str, cut_off: Collection[str]) -> Look:
     # A commit gets its parents back when a shallow clone is deepened: then it is read again.
     return history.look_of_object(commit, 1 if commit in cut_off else 0)
-
-
-def _below(path: str, top: str) -> bool:
-    return f"{path}/".startswith(f"{top}/")

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from threading import Barrier, Event
+from typing import Any
 
 import pytest
 
-from syncd.engines.cortex.events import Event, events
+from syncd.engines.cortex import events as made
+from syncd.engines.cortex.events import events
 from syncd.engines.cortex.storing import Log, plan, tail
 from syncd.engines.cortex.waiting import Written
 from syncd.memory import Conversation, ForgetTarget, GetRequest, Instant, Item, errors
@@ -59,7 +62,7 @@ def test_the_tail_is_what_was_under_way_when_the_last_item_was_sent() -> None:
 def test_a_log_puts_the_most_recently_written_scope_last() -> None:
     log = Log()
     for text, make in (("a", document), ("b", learning), ("c", document)):
-        group: tuple[Event, ...] = events(make(text))
+        group: tuple[made.Event, ...] = events(make(text))
         log.add(log.tick(), group, [text])
     assert [[each.id for each in some] for some in log.by_scope().values()] == [["b"], ["a", "c"]]
 
@@ -171,9 +174,7 @@ def test_after_a_failure_the_items_before_it_are_stored_and_are_replays(
         double.refuse("POISON")
         with pytest.raises(errors.InvalidRequest, match="answered 4"):
             engine.store_many(items)
-        texts = set(event_texts(double))
-        assert {f"text {n}" for n in range(17)} <= texts
-        assert len(texts) <= 17 + 3
+        assert {f"text {n}" for n in range(17)} <= set(event_texts(double))
         double.heal()
         receipts = engine.store_many(items)
         assert all(receipt.replayed for receipt in receipts[:17])
@@ -187,6 +188,26 @@ def test_hosted_nothing_after_a_failing_item_is_sent() -> None:
         with pytest.raises(errors.InvalidRequest):
             engine.store_many([document(text) for text in ("a", "POISON", "b")])
         assert event_texts(double) == ["a"]
+
+
+def test_direct_only_what_was_under_way_with_a_failing_item_is_stored_after_it() -> None:
+    refused = Event()
+    with on_double("direct") as (engine, double):
+        write = engine._storing._write_one
+
+        def writing(due: Any, *more: Any) -> None:
+            if due.number == 17:
+                refused.set()
+                raise errors.InvalidRequest("this one")
+            if due.number > 17:
+                assert refused.wait(30)
+            write(due, *more)
+
+        engine._storing._write_one = writing  # type: ignore[method-assign]
+        with pytest.raises(errors.InvalidRequest, match="this one"):
+            engine.store_many([document(f"text {n}") for n in range(100)])
+        # Three others at most, and as many that began before the failure was taken note of.
+        assert len(double.log) <= 17 + 3 + 3
 
 
 def test_of_several_failures_the_first_item_s_is_raised() -> None:
@@ -209,8 +230,6 @@ def test_the_turns_of_an_item_keep_their_order_whatever_is_under_way(wire: str) 
 
 
 def test_several_direct_writes_are_under_way_at_once() -> None:
-    from threading import Barrier
-
     together = Barrier(4, timeout=30)
 
     with on_double("direct") as (engine, double):

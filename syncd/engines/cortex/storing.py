@@ -1,8 +1,8 @@
 """store and store_many: look up what is held, write what is not, wait until it can be read.
 
-Several items may be under way at once. They start in item order, and after a failure none is
-started any more: every item before the failing one is stored, and of those after it only the ones
-that were under way with it. Storing any of them again is a replay.
+Several items may be under way at once. They start in item order, and once one has failed none is
+started any more: every item before the failing one is stored, and of those after it only such as
+were under way with it. Storing any of them again is a replay.
 """
 
 from __future__ import annotations

@@ -182,6 +182,9 @@ class HostedConfig(Model):
         None, description="the address of the service; by default the public one"
     )
     key: KeyConfig | None = Field(None, description="where the key is found")
+    ca_file: FilePath | None = Field(
+        None, description="the only authorities that are trusted; default: the system's"
+    )
 
 
 class EnginesConfig(Model):
@@ -283,7 +286,8 @@ class Config(Model):
         chosen = getattr(self.engines, self.engine)
         if isinstance(chosen, LocalConfig):
             return {"path": str(chosen.path)}
-        return {"endpoint": chosen.endpoint} if chosen.endpoint else {}
+        found = {"endpoint": chosen.endpoint, "ca_file": chosen.ca_file and str(chosen.ca_file)}
+        return {name: value for name, value in found.items() if value is not None}
 
     def engine_key(self) -> KeyConfig | None:
         """Where the chosen engine's key is found; None when it has none."""

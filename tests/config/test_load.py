@@ -275,6 +275,13 @@ def test_engine_settings_of_a_hosted_engine() -> None:
     assert read("engine: tinyhumans\nsources: []").engine_settings() == {}
 
 
+def test_an_authority_of_ones_own_is_a_path() -> None:
+    text = "engine: tinyhumans\nengines: {tinyhumans: {ca_file: ~/ca.pem}}\nsources: []"
+    assert read(text).engine_settings() == {"ca_file": "/home/ada/ca.pem"}
+    absent = "engine: tinyhumans\nsources: []"
+    assert read(absent).engine_settings() == {}
+
+
 def test_an_endpoint_is_an_address() -> None:
     text = "engines: {cortexdb: {endpoint: '%s'}}\nsources: []\n"
     for bad in ("cortex.example.com", "https://", "file:///x", "http://h:99999", "http://[::1"):

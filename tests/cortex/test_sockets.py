@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import socket
 import subprocess
 import threading
@@ -20,7 +21,13 @@ from tests.waiting import until
 LIST = ListRequest()
 
 
+def _need_openssl() -> None:
+    if shutil.which("openssl") is None:
+        pytest.skip("certificates are made by the openssl program")
+
+
 def certificate(where: Path, name: str) -> tuple[Path, Path]:
+    _need_openssl()
     where.mkdir(exist_ok=True)
     pem, key = where / "cert.pem", where / "key.pem"
     command = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-keyout", str(key),
@@ -67,6 +74,7 @@ def test_another_host_s_certificate_is_refused(tmp_path: Path) -> None:
 
 
 def expired(where: Path) -> tuple[Path, Path]:
+    _need_openssl()
     pem, key, request, more = (where / name for name in ("c.pem", "k.pem", "r.csr", "extension"))
     more.write_text("subjectAltName=IP:127.0.0.1")
     asking = ["openssl", "req", "-newkey", "rsa:2048", "-nodes", "-keyout", key, "-subj", "/CN=x"]

@@ -145,6 +145,20 @@ def test_max_since_and_paths_select(repo: Repo) -> None:
     assert commits(source(repo.root, commits=CommitRules(paths=("*.md",)))) == set()
 
 
+def test_a_commit_that_a_merge_undid_has_touched_its_paths_all_the_same(repo: Repo) -> None:
+    repo.put("src/x.md", "1\n")
+    first = repo.commit("one")
+    repo.git("checkout", "-q", "-b", "side")
+    repo.put("src/x.md", "2\n")
+    side = repo.commit("two")
+    repo.git("checkout", "-q", "main")
+    repo.put("other.md")
+    repo.commit("three")
+    repo.git("merge", "-q", "-s", "ours", "-m", "ours", "side")
+    only = commits(source(repo.root, commits=CommitRules(paths=("src",))))
+    assert {first, side} <= only
+
+
 def test_a_skewed_date_hides_no_commit_behind_it(repo: Repo) -> None:
     repo.put("a.md")
     old = repo.commit("old")

@@ -19,7 +19,7 @@ import pytest
 from syncd.sources import Reading, SourceUnavailable
 from syncd.sources.repository import COMMITS, RepositorySource, layout
 from syncd.sources.repository.forge import access, is_address, remote
-from syncd.sources.repository.git import Git, GitFailed, without_credentials
+from syncd.sources.repository.git import Git, GitFailed, reading_environment, without_credentials
 from syncd.sources.seen import Stopped
 from tests.repository.making import Repo, commits, files, items, outcomes, source, texts
 from tests.waiting import until
@@ -187,8 +187,9 @@ def test_a_repository_cannot_point_at_the_files_of_others(repo: Repo, tmp_path: 
     other.mkdir()
     (other / "diary.md").write_text("not yours\n")
     repo.git("config", "core.worktree", str(other))
+    repo.put("own.md")
     widgets = source(repo.root)
-    assert files(widgets) == {b"a.md"}
+    assert files(widgets) == {b"a.md", b"own.md"}
 
 
 def test_the_environment_of_a_hook_changes_nothing(
@@ -552,6 +553,14 @@ def test_git_that_is_not_there_is_said(repo: Repo, monkeypatch: pytest.MonkeyPat
     monkeypatch.setenv("PATH", "/nonexistent")
     with pytest.raises(SourceUnavailable, match="git is not installed"):
         widgets.probe()
+
+
+def test_every_git_is_told_to_leave_locks_and_the_network_alone() -> None:
+    environment = reading_environment()
+    assert environment["GIT_OPTIONAL_LOCKS"] == "0"
+    assert environment["GIT_NO_LAZY_FETCH"] == "1"
+    assert environment["GIT_ALLOW_PROTOCOL"] == "none"
+    assert environment["GIT_TERMINAL_PROMPT"] == "0"
 
 
 def test_a_command_that_fails_has_a_reason(repo: Repo) -> None:

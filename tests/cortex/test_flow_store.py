@@ -354,3 +354,36 @@ def test_small_pages_do_not_hide_what_is_awaited(cap: int) -> None:
         engine.store_many([conversation(*(f"{n}.{t}" for t in range(9))) for n in range(9)])
         assert len(double.log) == 9 + 81
         assert sum(clock.pauses) < 10
+
+
+def test_small_pages_cost_requests_and_no_time() -> None:
+    clock = FakeClock()
+    with on_double("direct", clock=clock) as (engine, double):
+        double.service.page_cap = 1
+        engine.store_many([document(str(n)) for n in range(9)])
+        assert clock.pauses == []
+
+
+def test_an_older_turn_in_the_listing_is_not_the_one_that_is_awaited() -> None:
+    clock = FakeClock()
+    with on_double("hosted", 4.0, clock=clock, recall_lag=0) as (engine, double):
+        double.fail("append", status=422, skip=1)
+        with pytest.raises(errors.InvalidRequest):
+            engine.store(conversation("a", "b"))
+        before = clock.now()
+        engine.store(conversation("a", "b"))
+        assert clock.now() - before >= 4.0
+
+
+@pytest.mark.parametrize("status", [503, 401])
+def test_a_service_that_is_away_is_not_waited_for(status: int) -> None:
+    with on_double("hosted", 3) as (engine, double):
+        double.fail("append", 3, status=status, skip=1)
+        with pytest.raises(errors.MemoryError, match=str(status)):
+            engine.store_many([document("a"), document("b")])
+        assert routes(double)[-1] == "append"
+        double.heal()
+        assert [r.replayed for r in engine.store_many([document("a"), document("b")])] == [
+            True, False,
+        ]  # fmt: skip
+        assert event_texts(double) == ["a", "b"]

@@ -334,3 +334,11 @@ def test_no_error_and_no_log_line_leads_to_the_key(
         assert error.value.__context__ is None
         assert error.value.__cause__ is None
     assert TOKEN not in caplog.text
+
+
+def test_a_shorter_hold_does_not_end_a_longer_one(clock: FakeClock) -> None:
+    one = client(Script({}), clock)
+    one._hold(9)
+    one._hold(2)
+    one.once(READ)
+    assert clock.pauses == [9.0]

@@ -52,7 +52,7 @@ class Mirror:
     def fetch(self, timeout: float, stopped: Callable[[], bool] = lambda: False) -> bool:
         """Bring it up to date within `timeout` seconds; whether anything changed.
 
-        SourceUnavailable with the reason; git.Stopped when `stopped()` became true.
+        SourceUnavailable with the reason; Stopped when `stopped()` became true.
         """
         deadline = time.monotonic() + timeout
         try:

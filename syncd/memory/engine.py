@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 from syncd.memory.errors import Engine, Unsupported
 from syncd.memory.filters import MetaFilter
@@ -95,6 +95,9 @@ class EngineHealth:
 class MemoryEngine(ABC):
     """A memory. Requests are validated first and raise the errors of `syncd.memory.errors`."""
 
+    selects_by_listing: ClassVar[bool] = False
+    """Whether explore and forget by filter read everything, page by page, over a network."""
+
     @property
     @abstractmethod
     def descriptor(self) -> EngineDescriptor:
@@ -169,6 +172,10 @@ class MemoryEngine(ABC):
             if cursor in seen:
                 raise Engine("a listing repeated a cursor, so that it would never end")
             seen.add(cursor)
+
+    def seconds_for(self, requests: int) -> float:
+        """How long so many requests take at least, where they are held to a pace; else 0."""
+        return 0.0
 
     def close(self) -> None:  # noqa: B027 - most engines hold something, but need not
         """Release what the engine holds; it is not used afterwards."""

@@ -47,9 +47,13 @@ class Conflict(MemoryError):
 
 
 class Unavailable(MemoryError):
-    """The engine cannot answer now; the same call may succeed later."""
+    """The engine cannot answer now; the same call may succeed later.
+
+    `retry_after`: within how many seconds it asked not to be called again, where it did.
+    """
 
     transient = True
+    retry_after: float | None = None
 
 
 class Engine(MemoryError):

@@ -25,6 +25,7 @@ from syncd.sources import (
     escape,
 )
 from syncd.sources.source import Source
+from syncd.sync.census import Census, naming_is_cheaper
 from syncd.sync.errors import Stopped
 from syncd.sync.ledger import Ledger
 from syncd.sync.plan import (
@@ -40,7 +41,7 @@ from syncd.sync.plan import (
     plan,
 )
 from syncd.sync.push import Pusher, digest, parcel
-from syncd.sync.reconcile import agrees, reconcile
+from syncd.sync.reconcile import set_right
 from syncd.sync.rows import NO_LOOK, Claim, Entry, State, kept
 from syncd.sync.scope import WHOLE, Scope, covered, still_absent
 from syncd.sync.tally import Tally
@@ -69,6 +70,7 @@ class Pass:
     progress: Callable[[Tally], None] = lambda tally: None
     pressing: Callable[[], bool] = lambda: False
     interlude: Callable[[], None] = lambda: None
+    census: Census = field(default_factory=Census)
 
     def run(self, scope: Scope = WHOLE) -> Tally:
         """Make memory equal to the disk within `scope`; what was done, counted.
@@ -91,7 +93,12 @@ class _Run:
         self.scope = scope
         self.tally = Tally(order.source.id)
         self.pusher = Pusher(
-            order.source.id, order.ledger, order.engine, self.tally, order.source.filter
+            order.source.id,
+            order.ledger,
+            order.engine,
+            self.tally,
+            order.source.filter,
+            order.census,
         )
         self.before: int | None = None
         self.gone: list[Gone] = []
@@ -153,9 +160,7 @@ class _Run:
                 raise Stopped
 
     def _set_right(self) -> None:
-        if not agrees(self.source.id, self.ledger, self.order.engine):
-            reconcile(self.source, self.ledger, self.order.engine)
-            self.ledger.note(self.source.id, mark=None)
+        if set_right(self.source, self.ledger, self.order.engine, self.order.census):
             self.before = None
 
     def _trust(self, root: Root) -> None:
@@ -321,6 +326,10 @@ class _Run:
             go, held = self._verdict()
             self.tally.held = len(held)
             self._doom([gone.path for gone in go])
+        if self.scope.whole:
+            claims = self.ledger.claims(self.source.id)
+            left_over = self.order.census.left_over(self.source.id, claims)
+            self.ledger.doom_ids(self.source.id, left_over)
         self.pusher.forget_doomed()
 
     def _verdict(self) -> tuple[list[Gone], list[Gone]]:
@@ -338,8 +347,13 @@ class _Run:
         with self.ledger.transaction():
             self.ledger.condemn(source, paths)
             holding = self.ledger.condemned(source)
-            for doom, hit in self._dooms(holding).items():
-                if doom.by_id or self.source.filter(doom.path) is None:
+            dooms = self._dooms(holding)
+            ids = sum(map(len, holding.values()))
+            named = self.order.engine.selects_by_listing and naming_is_cheaper(
+                ids, len(dooms), self.ledger.count(source)[1] + ids
+            )
+            for doom, hit in dooms.items():
+                if named or doom.by_id or self.source.filter(doom.path) is None:
                     self.ledger.doom_ids(source, [id for path in hit for id in holding[path]])
                 else:
                     self.ledger.doom_paths(source, [doom.path])

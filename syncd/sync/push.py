@@ -12,8 +12,9 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from syncd.memory import MAX_STORE_MANY, Document, ForgetTarget, MemoryEngine, MetaFilter
-from syncd.memory.errors import Conflict, InvalidRequest
+from syncd.memory.errors import Conflict, InvalidRequest, MemoryError
 from syncd.sources import Look, Reading
+from syncd.sync.census import Census
 from syncd.sync.ledger import Ledger
 from syncd.sync.rows import Entry, State
 from syncd.sync.tally import Tally
@@ -72,12 +73,14 @@ class Pusher:
         engine: MemoryEngine,
         tally: Tally,
         filter_of: Callable[[str], MetaFilter | None],
+        census: Census | None = None,
     ) -> None:
         self._source = source
+        self._filter_of = filter_of
+        self._census = census or Census()
         self._ledger = ledger
         self._engine = engine
         self._tally = tally
-        self._filter_of = filter_of
         self._parcels: list[Parcel] = []
         self._items = 0
         self._bytes = 0
@@ -122,7 +125,7 @@ class Pusher:
                 ids += self._store(batch)
         except (InvalidRequest, Conflict) as error:
             if len(parcels) == 1:
-                yield Delivered(parcels[0], tuple(ids), error.message)
+                yield Delivered(parcels[0], _perhaps_stored(parcels[0]), error.message)
                 return
             half = len(parcels) // 2
             yield from self._deliver(parcels[:half])
@@ -133,7 +136,13 @@ class Pusher:
             yield Delivered(parcel, tuple(next(remaining) for _ in parcel.items))
 
     def _store(self, items: list[Document]) -> list[str]:
-        receipts = self._engine.store_many(items)
+        try:
+            receipts = self._engine.store_many(items)
+        except (InvalidRequest, Conflict):
+            raise
+        except MemoryError:
+            self._census.doubt(self._source, (item.fingerprint() for item in items))
+            raise
         replayed = sum(receipt.replayed for receipt in receipts)
         self._tally.replayed += replayed
         self._tally.stored += len(receipts) - replayed
@@ -177,6 +186,11 @@ def _batches(items: Iterable[Document]) -> Iterator[list[Document]]:
         size += more
     if batch:
         yield batch
+
+
+def _perhaps_stored(parcel: Parcel) -> tuple[str, ...]:
+    """The ids of what memory may hold of a file that was refused: of its parts, those before."""
+    return tuple(i.fingerprint() for i in parcel.items) if len(parcel.items) > 1 else ()
 
 
 def _entry(delivered: Delivered) -> Entry:

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from syncd.memory import ExploreRequest, Facet, Hit, ListRequest, MemoryEngine, MetaFilter
 from syncd.memory.errors import Engine
 from syncd.sources.source import Source
+from syncd.sync.census import Census
 from syncd.sync.ledger import Ledger
 from syncd.sync.rows import NO_LOOK, Entry, State
 
@@ -31,14 +32,31 @@ def listed(engine: MemoryEngine, filter: MetaFilter) -> Iterator[Hit]:
         cursor = page.next_cursor
 
 
-def agrees(source: str, ledger: Ledger, engine: MemoryEngine) -> bool:
-    """Whether memory holds as many items of a source as the ledger says, what is doomed apart."""
+def agrees(source: str, ledger: Ledger, engine: MemoryEngine, census: Census | None = None) -> bool:
+    """Whether memory holds as many items of a source as the ledger says, what is doomed apart.
+
+    Where a `census` says that it is not due, the ledger is believed.
+    """
     record = ledger.source(source)
     if not record.complete:
         return False
+    if census is not None and not census.is_due(source, engine):
+        return True
     request = ExploreRequest(Facet.KIND, MetaFilter(source_id=source), scan_limit=50_000)
     page = engine.explore(request)
     return page.truncated or page.total == ledger.count(source)[1] + record.strangers
+
+
+def set_right(source: Source, ledger: Ledger, engine: MemoryEngine, census: Census) -> bool:
+    """Have the ledger agree with memory, where that is in question; whether it was corrected."""
+    counted = census.is_due(source.id, engine)
+    right = agrees(source.id, ledger, engine, census)
+    if not right:
+        reconcile(source, ledger, engine)
+        ledger.note(source.id, mark=None)
+    if counted or not right:
+        census.counted(source.id)
+    return not right
 
 
 @dataclass(slots=True)

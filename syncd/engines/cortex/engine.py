@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import builtins
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import httpx
 
@@ -43,6 +43,8 @@ _SETTINGS = frozenset({"endpoint", "ca_file"})
 
 class CortexEngine(MemoryEngine):
     """Memory in a CortexDB. Safe to use from several threads."""
+
+    selects_by_listing: ClassVar[bool] = True
 
     def __init__(
         self,

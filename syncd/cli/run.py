@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 import click
@@ -26,6 +27,7 @@ def command(session: Session) -> int:
 
     `syncd service install` lets systemd do this. A second daemon on the same state is refused.
     """
+    from syncd.config.keys import stamp
     from syncd.daemon.journal import setup_logging
     from syncd.daemon.process import serve
     from syncd.sync.ledger import Ledger
@@ -40,7 +42,8 @@ def command(session: Session) -> int:
 
         if not config.sources:
             note(NO_SOURCE)
-        serve(watched(config), open_ledger, engine, config.state)
+        key = partial(stamp, config.engine_key())
+        serve(watched(config), open_ledger, engine, config.state, key)
     return Exit.DONE
 
 

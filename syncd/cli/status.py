@@ -13,6 +13,7 @@ from syncd.cli.errors import Exit, UserError
 from syncd.cli.names import printable
 from syncd.cli.output import json_option, note, print_json, print_table
 from syncd.cli.session import Session, is_new, open_engine
+from syncd.cli.text import lasting, plural
 
 if TYPE_CHECKING:
     from syncd.config import Config
@@ -65,6 +66,7 @@ def report(config: Config) -> dict[str, Any]:
         if held_by is None and source["state"] in _UNDER_WAY:
             source["state"] = "idle"
             source.pop("reason", None)
+            source.pop("estimate", None)
     orphans = _remembered(config, orphans)
     engine = {"id": config.engine, "health": engine_health(config).as_json()}
     extra = {"orphaned": orphans} if orphans else {}
@@ -133,6 +135,9 @@ def _print_reasons(source: dict[str, Any]) -> None:
     if "reason" in source:
         state = "" if source["state"] == "idle" else f"{source['state']}: "
         click.echo(f"{name}: {state}{printable(source['reason'])}")
+    if "estimate" in source:
+        left = plural(source["pending"], "file")
+        click.echo(f"{name}: {left} to go, about {lasting(source['estimate'])}")
     for reason, count in source["skipped"].items():
         click.echo(f"{name}: left out: {count} {reason}")
     for entry in source["set_aside"]:

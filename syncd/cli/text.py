@@ -161,6 +161,14 @@ def amount(count: int) -> str:
     return f"{size:.1f} GiB"
 
 
+def lasting(seconds: float) -> str:
+    """A length of time as people say it: `40 s`, `12 min`, `3 h 20 min`."""
+    minutes = round(seconds / 60)
+    if seconds < 90:
+        return f"{max(1, round(seconds))} s"
+    return f"{minutes} min" if minutes < 90 else f"{minutes // 60} h {minutes % 60} min"
+
+
 def plural(count: int, one: str, many: str | None = None) -> str:
     """`1 item`, `12,345 items`."""
     return f"{count:,} {one if count == 1 else many or one + 's'}"

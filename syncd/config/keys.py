@@ -28,6 +28,18 @@ def reader(key: KeyConfig, environ: Mapping[str, str] = os.environ) -> Callable[
     return lambda: _from_systemd(str(key.credential), environ)
 
 
+def stamp(key: KeyConfig | None, environ: Mapping[str, str] = os.environ) -> object:
+    """What differs once the key is another, as far as that shows without reading it; else None."""
+    if key is None or (key.file is None and key.credential is None):
+        return None
+    directory = environ.get("CREDENTIALS_DIRECTORY", "")
+    try:
+        found = os.stat(key.file or Path(directory, str(key.credential)))
+    except OSError as error:
+        return error.errno
+    return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns
+
+
 def _from_environment(name: str, environ: Mapping[str, str]) -> str:
     return _checked(environ.get(name, ""), f"the environment variable {name}")
 

@@ -10,6 +10,7 @@ from syncd.daemon.hints import Due, Hint, Kind, Pending
 from syncd.daemon.watch import Watch
 from syncd.sources import SourceUnavailable
 from syncd.sources.source import WatchableSource
+from syncd.sync.census import EVERY_SECONDS
 from syncd.sync.plan import Hold
 from syncd.sync.scope import Scope, covered
 
@@ -21,7 +22,9 @@ _MOST_OWED = 2_000
 class Pace:
     """How long the daemon leaves alone what failed, in seconds.
 
-    Pauses grow from `first` to `source` or `engine`; a refused credential waits for a person.
+    Pauses grow from `first` to `source` or `engine`; a refused credential waits for a person, and
+    `key` is how often it is looked whether there is another. `asked`: the longest that an engine
+    may ask for; `recount`: how often one is counted that has to list everything for it.
     `poll`: how often a source is scanned that the kernel will not watch whole; `review`: how soon
     after a change a hold is looked at again; `back`: how soon after an event a source that was
     unavailable is; `rest`: how often one that is busy is asked whether it rests; `glance`: how
@@ -32,6 +35,9 @@ class Pace:
     source: float = 30.0
     engine: float = 300.0
     refused: float = 30.0
+    key: float = 2.0
+    asked: float = 900.0
+    recount: float = EVERY_SECONDS
     poll: float = 30.0
     review: float = 2.0
     back: float = 1.0

@@ -15,13 +15,16 @@ from concurrent.futures import Future
 from functools import partial
 
 from syncd.daemon.books import Books
-from syncd.daemon.desk import Desk, Pace, Patience, Watched
+from syncd.daemon.desk import Desk, Pace, Watched
 from syncd.daemon.hints import Hint
+from syncd.daemon.progress import Progress
+from syncd.daemon.rest import Rest
 from syncd.daemon.tasks import Order, Overtaken, Task, concerns_others
 from syncd.daemon.telling import Telling
 from syncd.memory import MemoryEngine
-from syncd.memory.errors import MemoryError, Unauthorized
+from syncd.memory.errors import MemoryError
 from syncd.sources import SourceUnavailable
+from syncd.sync.census import Census
 from syncd.sync.errors import LedgerDamaged, LedgerError, LedgerUnavailable, Stopped
 from syncd.sync.ledger import Ledger
 from syncd.sync.passes import Pass, held_reason
@@ -29,14 +32,15 @@ from syncd.sync.scope import Scope
 from syncd.sync.tally import Tally
 
 log = logging.getLogger("syncd")
-# A pass that is under way longer than this says so in `status`, every so often.
-_TELL_AFTER = 2.0
 # After others went first, a pass goes on for as long as they took, but no longer than this.
 _LONGEST_SHARE = 0.5
 
 
 class Loop:
-    """Keeps sources in memory until it is told to stop. `said` gets each new status line."""
+    """Keeps sources in memory until it is told to stop. `said` gets each new status line.
+
+    `key` gives another value once the engine's key is another.
+    """
 
     def __init__(
         self,
@@ -45,6 +49,7 @@ class Loop:
         engine: MemoryEngine,
         said: Callable[[str], None] = lambda line: None,
         pace: Pace | None = None,
+        key: Callable[[], object] = lambda: None,
     ) -> None:
         self._pace = pace or Pace()
         self._books = Books(open_ledger)
@@ -56,8 +61,8 @@ class Loop:
         self._desks = [Desk(each, self._hear, self._pace) for each in watched]
         self._busy = False
         self._glance_at = 0.0
-        self._engine_patience = Patience(self._pace.engine, self._pace.first)
-        self._engine_from = 0.0
+        self._rest = Rest(self._pace, key)
+        self._census = Census(self._pace.recount)
         self.stop_event = threading.Event()
         self.beat = time.monotonic()
 
@@ -75,6 +80,14 @@ class Loop:
         """Let a source be looked at whole."""
         with self._changed:
             self._desk(source).scan_later(time.monotonic())
+            self._changed.notify()
+
+    def retry(self) -> None:
+        """Let everything be looked at now, however long the engine was to be left alone."""
+        with self._changed:
+            self._rest.end()
+            for desk in self._desks:
+                desk.scan_later(time.monotonic())
             self._changed.notify()
 
     def fetch(self, source: str) -> None:
@@ -169,7 +182,7 @@ class Loop:
 
     def _seconds_to_wait(self, now: float) -> float | None:
         times = [at for at in (desk.due_at() for desk in self._desks) if at is not None]
-        return max(min(times), self._engine_from) - now if times else None
+        return max(min(times), self._rest.next_look(now)) - now if times else None
 
     def _take(self, now: float) -> Task | None:
         """What can be done now; inside a pass that is only what another pass cannot harm."""
@@ -180,7 +193,7 @@ class Loop:
                 # What is pending is part of it: an event may have told that files were removed.
                 taken = None if order.dry_run else desk.take(now, whole=True)
                 return Task(desk, taken or Scope(), order)
-        for desk in self._desks if now >= self._engine_from else ():
+        for desk in self._desks if self._rest.is_over(now) else ():
             scope = desk.take(now)
             if scope is not None:
                 # Whoever was served goes to the end, so that none starves another.
@@ -205,7 +218,7 @@ class Loop:
     def _look_ahead(self, desk: Desk) -> Tally | Exception:
         """Count what a pass would do; nothing is read, sent or forgotten."""
         try:
-            return self._pass(desk, self._ledger()).outlook()
+            return self._pass(desk, self._ledger(), True).outlook()
         except Exception as error:  # noqa: BLE001 - it is handed to whoever asked
             return error
 
@@ -219,10 +232,11 @@ class Loop:
             return SourceUnavailable(at_work)
         with self._changed:
             desk.enter(scope)
+        self._rest.before()
         try:
             if scope.whole:
                 desk.arm()
-            work = self._pass(desk, self._ledger())
+            work = self._pass(desk, self._ledger(), scope.whole)
             work.accept_deletions = order is not None and order.accept_deletions
             tally = work.run(scope)
             self._settle(desk, scope, tally)
@@ -244,22 +258,24 @@ class Loop:
                     desk.scan_later(time.monotonic())
         return ledger
 
-    def _pass(self, desk: Desk, ledger: Ledger) -> Pass:
+    def _pass(self, desk: Desk, ledger: Ledger, whole: bool) -> Pass:
+        tell = partial(self._telling.note, desk.source.id)
+        progress = Progress(self._engine, partial(self._outstanding, desk), tell, whole)
         return Pass(
             desk.source,
             ledger,
             self._engine,
             hold=desk.watched.hold,
             stop=self.stop_event,
-            progress=partial(self._progress, desk, _Clock()),
+            progress=partial(self._progress, progress),
             pressing=self._pressing,
             interlude=partial(self._interlude, self._books.opened),
+            census=self._census,
         )
 
-    def _progress(self, desk: Desk, clock: _Clock, tally: Tally) -> None:
+    def _progress(self, progress: Progress, tally: Tally) -> None:
         self.beat = time.monotonic()
-        if clock.strikes(self.beat):
-            self._telling.note(desk.source.id, state="syncing", reason=None)
+        progress(tally)
 
     # -- inside a pass -------------------------------------------------------------------------
 
@@ -272,7 +288,7 @@ class Loop:
         with self._changed:
             waits = any(not self._desk(order.source).under_way for order in self._orders)
             return waits or (
-                now >= self._engine_from and any(desk.is_ready(now) for desk in self._desks)
+                self._rest.is_over(now) and any(desk.is_ready(now) for desk in self._desks)
             )
 
     def _interlude(self, opened: int) -> None:
@@ -297,8 +313,7 @@ class Loop:
     def _settle(self, desk: Desk, scope: Scope, tally: Tally) -> None:
         desk.succeeded()
         if scope.whole or tally.changed or tally.replayed:
-            self._engine_patience.reset()
-            self._engine_from = 0.0
+            self._rest.end()
             self._telling.engine(None)
         with self._changed:
             desk.poll_if_degraded(time.monotonic())
@@ -352,29 +367,14 @@ class Loop:
 
     def _rest_engine(self, desk: Desk, scope: Scope, error: MemoryError) -> None:
         """One pause holds for every source: they share the engine."""
-        pause = self._engine_patience.next()
-        if isinstance(error, Unauthorized):
-            pause = max(pause, self._pace.refused)
         self._put_off(desk, scope, 0.0)
         self._telling.engine(error.message)
         waiting = self._outstanding(desk)
-        self._telling.note(desk.source.id, state="failing", reason=error.message, pending=waiting)
-        self._engine_from = time.monotonic() + pause
+        fields = {"reason": error.message, "pending": waiting, "finish": None}
+        self._telling.note(desk.source.id, state="failing", **fields)
+        self._rest.begin(error)
 
     def _outstanding(self, desk: Desk) -> int:
         """How many files wait for the engine; told in `status` while it is away."""
         outlook = self._look_ahead(desk)
         return outlook.examined + outlook.forgotten if isinstance(outlook, Tally) else 0
-
-
-class _Clock:
-    """Strikes every few seconds, for the first time when a pass is no short one."""
-
-    def __init__(self) -> None:
-        self._next = time.monotonic() + _TELL_AFTER
-
-    def strikes(self, now: float) -> bool:
-        if now < self._next:
-            return False
-        self._next = now + _TELL_AFTER
-        return True

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from syncd.daemon import notify
 from syncd.daemon.control import ControlServer, Refused, socket_path
-from syncd.daemon.desk import Watched
+from syncd.daemon.desk import Pace, Watched
 from syncd.daemon.loop import Loop
 from syncd.daemon.tasks import Order
 from syncd.memory import MemoryEngine
@@ -41,16 +41,23 @@ class WorkerEnded(Exception):
 
 
 def serve(
-    watched: Sequence[Watched], open_ledger: Callable[[], Ledger], engine: MemoryEngine, state: Path
+    watched: Sequence[Watched],
+    open_ledger: Callable[[], Ledger],
+    engine: MemoryEngine,
+    state: Path,
+    key: Callable[[], object] = lambda: None,
+    pace: Pace | None = None,
 ) -> None:
     """Keep the sources in memory until SIGTERM or SIGINT. Call from the main thread.
 
-    Raises LedgerError when there can be no ledger, WorkerEnded.
+    SIGHUP has everything looked at at once. `key` and `pace`: see `Loop`. Raises LedgerError when
+    there can be no ledger, WorkerEnded.
     """
     stop = threading.Event()
     before = _on_signals(stop)
     try:
-        loop = Loop(watched, open_ledger, engine, said=notify.status)
+        loop = Loop(watched, open_ledger, engine, said=notify.status, pace=pace, key=key)
+        before[signal.SIGHUP] = signal.signal(signal.SIGHUP, partial(_on_hangup, loop))
         _serve(loop, watched, state, stop)
     finally:
         for number, handler in before.items():
@@ -135,6 +142,11 @@ def _on_signals(stop: threading.Event) -> dict[int, Any]:
         stop.set()
 
     return {number: signal.signal(number, on_signal) for number in (signal.SIGTERM, signal.SIGINT)}
+
+
+def _on_hangup(loop: Loop, number: int, frame: object) -> None:
+    # In a thread of its own: the handler may have interrupted who holds the loop's lock.
+    threading.Thread(target=loop.retry, name="retry", daemon=True).start()
 
 
 def _schedule(loop: Loop, watched: Sequence[Watched]) -> BackgroundScheduler:

@@ -37,7 +37,7 @@ class Telling:
         """Write a source's state down, and say it when it is another than before."""
         fields: dict[str, object] = {"state": state, "reason": reason}
         if pending is not None:
-            fields["pending"] = pending
+            fields |= {"pending": pending, "finish": None}
         self.note(source, **fields)
         if self._is_news(source, state, reason):
             self._say(f"{source}: {state}", reason)

@@ -36,6 +36,7 @@ class SourceRecord(NamedTuple):
     state: str
     reason: str | None
     pending: int
+    finish: float | None
     held: int
     last_pass: float | None
     last_change: float | None
@@ -136,7 +137,7 @@ class Ledger:
         with _translated(self.path):
             rows = self._db.execute(
                 "SELECT id, kind, place, device, inode, complete, strangers, state, reason,"
-                " pending, held, last_pass, last_change, mark FROM sources ORDER BY id"
+                " pending, finish, held, last_pass, last_change, mark FROM sources ORDER BY id"
             ).fetchall()
         return [
             SourceRecord(id, kind, place, _root(dev, ino), *rest)

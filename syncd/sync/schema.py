@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 APPLICATION_ID = 0x73796E63
-VERSION = 1
+VERSION = 2
 
 SCHEMA = f"""
 CREATE TABLE sources (
@@ -18,6 +18,7 @@ CREATE TABLE sources (
     state TEXT NOT NULL DEFAULT 'idle',
     reason TEXT,
     pending INTEGER NOT NULL DEFAULT 0,
+    finish REAL,
     held INTEGER NOT NULL DEFAULT 0,
     last_pass REAL,
     last_change REAL,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any
@@ -20,6 +21,8 @@ def source_status(ledger: Ledger | None, source: str, kind: str) -> dict[str, An
     waiting = ledger.explained(source, State.SET_ASIDE) + ledger.explained(source, State.UNREADABLE)
     out["set_aside"] = [{"path": path, "reason": reason} for path, reason in waiting]
     out["skipped"] = ledger.reasons(source, State.LEFT_OUT)
+    if record.state == "syncing" and record.finish is not None:
+        out["estimate"] = max(1, round(record.finish - time.time()))
     for name, at in (("last_pass", record.last_pass), ("last_change", record.last_change)):
         if at is not None:
             out[name] = _time(at)

@@ -23,7 +23,7 @@ from syncd.daemon.tasks import Order, Overtaken, Task, concerns_others
 from syncd.daemon.telling import Telling
 from syncd.memory import MemoryEngine
 from syncd.memory.errors import MemoryError
-from syncd.sources import SourceUnavailable
+from syncd.sources import SourceBusy, SourceUnavailable
 from syncd.sync.census import Census
 from syncd.sync.errors import LedgerDamaged, LedgerError, LedgerUnavailable, Stopped
 from syncd.sync.ledger import Ledger
@@ -343,6 +343,8 @@ class Loop:
         match error:
             case Stopped():
                 log.info("%s: stopped before the pass was done", source)
+            case SourceBusy():
+                self._put_off(desk, scope, self._pace.rest)
             case SourceUnavailable():
                 self._put_off(desk, scope, desk.patience.next(), away=True)
                 self._telling.state(source, "unavailable", error.reason)

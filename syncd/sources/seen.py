@@ -99,3 +99,7 @@ class SourceUnavailable(Exception):
     def __init__(self, reason: str) -> None:
         super().__init__(reason)
         self.reason = reason
+
+
+class SourceBusy(SourceUnavailable):
+    """Something is at work in the source that ends by itself, and soon."""

@@ -16,7 +16,7 @@ from syncd.sources.repository.layout import Layout, Tip
 from syncd.sources.repository.mirror import Mirror
 from syncd.sources.repository.settings import RepositorySettings
 from syncd.sources.rules import OWN_FILES
-from syncd.sources.seen import Root, SourceUnavailable
+from syncd.sources.seen import Root, SourceBusy, SourceUnavailable
 
 
 class Stand(NamedTuple):
@@ -49,7 +49,7 @@ class Lookout:
         root = layout.identity(found)
         at_work = layout.busy(found)
         if at_work is not None:
-            raise SourceUnavailable(at_work)
+            raise SourceBusy(at_work)
         git = found.git()
         # The HEAD of a mirror names the branch that was asked for.
         branch = self._settings.branch if self._mirror is None else None

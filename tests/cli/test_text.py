@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import unicodedata
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -14,6 +15,7 @@ from syncd.cli.text import (
     clip_left,
     columns,
     harmless,
+    lasting,
     one_line,
     plural,
     spans,
@@ -107,3 +109,11 @@ def test_amounts() -> None:
     shown = [amount(size) for size in (0, 1023, 1024, 150 << 10, 5 << 20, 3 << 30)]
     assert shown == ["0 B", "1023 B", "1.0 KiB", "150 KiB", "5.0 MiB", "3.0 GiB"]
     assert [plural(1, "item"), plural(1200, "item")] == ["1 item", "1,200 items"]
+
+
+@pytest.mark.parametrize(
+    ("seconds", "said"),
+    [(0.2, "1 s"), (89, "89 s"), (90, "2 min"), (3599, "60 min"), (5400, "1 h 30 min")],
+)
+def test_time_as_people_say_it(seconds: float, said: str) -> None:
+    assert lasting(seconds) == said

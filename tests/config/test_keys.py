@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from syncd.config import credential, parse
+from syncd.config import KeyConfig, credential, parse
+from syncd.config.keys import stamp
 from syncd.memory.errors import Unauthorized
 
 
@@ -67,3 +68,22 @@ def test_the_key_is_asked_for_each_time(tmp_path: Path) -> None:
     for key in ("one", "two"):
         (tmp_path / "key").write_text(key)
         assert ask() == key
+
+
+def test_a_stamp_differs_once_the_file_does(tmp_path: Path) -> None:
+    file = tmp_path / "key"
+    by_file, by_name = KeyConfig(file=file), KeyConfig(credential="key")
+    around = {"CREDENTIALS_DIRECTORY": str(tmp_path)}
+    absent = stamp(by_file)
+    file.write_text("one")
+    first = stamp(by_file)
+    assert absent != first == stamp(by_file)
+    assert stamp(by_name, around) == first != stamp(by_name, {})
+    file.write_text("another")
+    assert stamp(by_file) != first
+
+
+def test_what_is_no_file_has_no_stamp() -> None:
+    assert stamp(None) is None
+    assert stamp(KeyConfig(env="A")) is None
+    assert stamp(KeyConfig(command=("false",))) is None

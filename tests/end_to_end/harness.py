@@ -189,7 +189,7 @@ class Machine:
         settings = {"path": str(self.memory_file), "read_only": True}
         with build_engine("local", settings) as engine:
             try:
-                return list(_listed(engine))
+                return list(listed(engine))
             except Unavailable:
                 return []
 
@@ -239,7 +239,7 @@ def on_disk(root: Path) -> Texts:
     return out
 
 
-def _listed(engine: Any) -> Iterator[Hit]:
+def listed(engine: Any) -> Iterator[Hit]:
     cursor = None
     while True:
         page = engine.list(ListRequest(MetaFilter(), 500, cursor))

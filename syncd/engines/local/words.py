@@ -115,7 +115,12 @@ def name_words(words: Iterable[str]) -> str:
 
     Were they the plain words, each look into the names would walk past every text with them.
     """
-    return " ".join(f"n0{part}" for word in words for part in subwords(word))
+    return " ".join(map(_name_tokens, words))
+
+
+@functools.lru_cache(maxsize=16384)
+def _name_tokens(word: str) -> str:
+    return " ".join(f"n0{part}" for part in subwords(word))
 
 
 def unspaced_runs(text: str) -> list[str]:

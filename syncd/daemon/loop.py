@@ -130,6 +130,10 @@ class Loop:
         with self._changed:
             self._changed.notify_all()
 
+    def hurry(self) -> None:
+        """Have the batch that is under way end early, after `stop`."""
+        self._engine.hurry()
+
     def close(self) -> None:
         """Release watches and the ledger; the worker must have ended."""
         self.stop_event.set()
@@ -341,7 +345,7 @@ class Loop:
     def _deal_with(self, desk: Desk, scope: Scope, error: Exception) -> None:
         source = desk.source.id
         match error:
-            case Stopped():
+            case Stopped() | MemoryError() if self.stop_event.is_set():
                 log.info("%s: stopped before the pass was done", source)
             case SourceBusy():
                 self._put_off(desk, scope, self._pace.rest)

@@ -30,6 +30,8 @@ log = logging.getLogger("syncd")
 # The running batch gets this long after SIGTERM; then the process ends as if it had been killed,
 # which costs nothing but the batch (design, rule 2).
 GRACE_SECONDS = 4.0
+# After so much of it the engine is told to hurry: it may be waiting for minutes.
+_HURRY_SECONDS = 1.0
 # Who waits for an answer when the end comes is told so.
 _LAST_WORDS_SECONDS = 0.5
 # A worker that shows no sign of life for so long is not reported alive to systemd.
@@ -187,7 +189,9 @@ def _end(loop: Loop, worker: threading.Thread, scheduler: BackgroundScheduler) -
     if scheduler.running:
         scheduler.shutdown(wait=False)
     if worker.ident is not None:
-        worker.join(GRACE_SECONDS)
+        worker.join(_HURRY_SECONDS)
+        loop.hurry()
+        worker.join(GRACE_SECONDS - _HURRY_SECONDS)
     if worker.is_alive():
         log.warning("the running batch did not end in time and is abandoned; it is repeated later")
         logging.shutdown()

@@ -177,6 +177,9 @@ class MemoryEngine(ABC):
         """How long so many requests take at least, where they are held to a pace; else 0."""
         return 0.0
 
+    def hurry(self) -> None:  # noqa: B027 - most engines never wait
+        """Wait for nothing any more, and begin nothing: calls under way may end as Unavailable."""
+
     def close(self) -> None:  # noqa: B027 - most engines hold something, but need not
         """Release what the engine holds; it is not used afterwards."""
 

@@ -16,6 +16,7 @@ from typing import Any
 from syncd.engines import build_engine
 from syncd.memory import Hit, MemoryEngine
 from tests.cortex.double import Double, Recorded
+from tests.cortex.double.server import Server
 from tests.end_to_end.harness import Machine, Texts, listed
 from tests.waiting import until
 
@@ -97,6 +98,22 @@ class Remote(Machine):
         found: list[Recorded] = []
         yield found
         found += self.double.requests[start:]
+
+    @contextmanager
+    def closed(self) -> Iterator[None]:
+        """Nobody listens at the double's port meanwhile."""
+        double = self.double
+        address = double._server.server_address
+        double._server.stop()
+
+        class Same(Server):
+            def server_bind(self) -> None:
+                self.server_address = address
+                super().server_bind()
+
+        yield
+        double._server = Same(double._exchange, None)
+        double._server.start()
 
     def quiet(self) -> None:
         """Wait until the daemon has looked at everything and has nothing to do."""

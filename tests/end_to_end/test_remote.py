@@ -158,6 +158,24 @@ def test_a_hangup_ends_a_pause(remote: Make) -> None:
     machine.assert_true()
 
 
+def test_a_server_that_is_gone_for_a_while(remote: Make) -> None:
+    machine = remote("direct")
+    machine.put_many(40)
+    machine.start()
+    machine.assert_equal_to_disk()
+    machine.quiet()
+    with machine.closed():
+        machine.put("n1.md", "one, edited\n")
+        (machine.root / "n2.md").unlink()
+        machine.put("n41.md")
+        status = until(lambda: (s := machine.status())["state"] == "failing" and s)
+        assert "was not reached: connection refused" in status["reason"]
+        assert machine.syncd("status").returncode == 3
+    machine.assert_true()
+    assert machine.written() == 42
+    assert len(machine.lines()) <= 8, machine.lines()
+
+
 @pytest.mark.parametrize("how", [{"status": 503}, {"reset": True}], ids=["503", "reset"])
 def test_an_outage_costs_nothing_but_its_time(remote: Make, how: dict[str, Any]) -> None:
     machine = remote("direct")
@@ -212,6 +230,8 @@ def test_a_huge_retry_after_does_not_hold_up_the_end(remote: Make) -> None:
     machine.start()
     until(lambda: machine.double.requests)
     assert machine.stop(timeout=10) == 0
+    assert machine.said("stopped before the pass was done")
+    assert not machine.said("abandoned")
 
 
 @pytest.mark.parametrize("wire", ["direct", "hosted"])

@@ -109,6 +109,10 @@ class CortexEngine(MemoryEngine):
         self._storing.doubts.clear(gone)
         return ForgetReport(len(gone))
 
+    def hurry(self) -> None:
+        """Requests under way are answered still; what waits, or would be next, is Unavailable."""
+        self._clock.close()
+
     def close(self) -> None:
         """End every connection and thread; calls under way end with Unavailable."""
         self._clock.close()

@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from tests.cortex.double import Double
+from tests.cortex.double import Double, Fault, Recorded
 from tests.end_to_end.remote import Remote, routes
 from tests.waiting import until
 
@@ -371,3 +371,29 @@ def test_the_commands(remote: Make) -> None:
         assert failed.returncode == 3, (words, failed)
         assert "answered 503" in failed.stderr, (words, failed.stderr)
         assert "Traceback" not in failed.stderr
+
+
+def test_syncs_over_a_bad_line(remote: Make) -> None:
+    seed = random.randrange(1 << 32)
+    choice = random.Random(seed)
+    wire = choice.choice(["direct", "hosted"])
+    print("seed", seed, wire)
+    machine = remote(wire)
+    machine.put_many(60)
+
+    def chaos(request: Recorded) -> Fault | None:
+        if choice.random() > 0.05:
+            return None
+        lost = choice.random() < 0.5
+        how: list[dict[str, Any]] = [{"status": status} for status in (429, 500, 503, 504)]
+        how += [{"drop": True}, {"cut": True}, {"reset": True}]
+        return Fault(request.route, after_applying=lost, **choice.choice(how))
+
+    machine.double.faults.chaos = chaos
+    codes = [machine.syncd("sync").returncode for _ in range(6)]
+    assert set(codes) <= {0, 3}
+    machine.double.heal()
+    assert machine.syncd("sync").returncode == 0
+    machine.assert_true()
+    assert machine.written() == 60
+    assert machine.syncd("verify").returncode == 0

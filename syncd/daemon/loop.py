@@ -14,6 +14,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from functools import partial
 
+from syncd.daemon.alarm import Alarm
 from syncd.daemon.books import Books
 from syncd.daemon.desk import Desk, Pace, Watched
 from syncd.daemon.hints import Hint
@@ -68,7 +69,7 @@ class Loop:
 
     # -- from other threads --------------------------------------------------------------------
 
-    def arm(self, stop: threading.Event | None = None) -> None:
+    def arm(self, stop: Alarm | None = None) -> None:
         """Watch every source and let each be scanned. Before `work`; ends early on `stop`."""
         for desk in self._desks:
             if stop is not None and stop.is_set():

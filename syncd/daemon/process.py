@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from syncd.daemon import notify
+from syncd.daemon.alarm import Alarm
 from syncd.daemon.control import ControlServer, Refused, socket_path
 from syncd.daemon.desk import Pace, Watched
 from syncd.daemon.loop import Loop
@@ -55,18 +56,18 @@ def serve(
     SIGHUP has everything looked at at once. `key` and `pace`: see `Loop`. Raises LedgerError when
     there can be no ledger, WorkerEnded.
     """
-    stop = threading.Event()
-    before = _on_signals(stop)
-    try:
-        loop = Loop(watched, open_ledger, engine, said=notify.status, pace=pace, key=key)
-        before[signal.SIGHUP] = signal.signal(signal.SIGHUP, partial(_on_hangup, loop))
-        _serve(loop, watched, state, stop)
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
+    with Alarm() as stop:
+        before = _on_signals(stop)
+        try:
+            loop = Loop(watched, open_ledger, engine, said=notify.status, pace=pace, key=key)
+            before[signal.SIGHUP] = signal.signal(signal.SIGHUP, partial(_on_hangup, loop))
+            _serve(loop, watched, state, stop)
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)
 
 
-def _serve(loop: Loop, watched: Sequence[Watched], state: Path, stop: threading.Event) -> None:
+def _serve(loop: Loop, watched: Sequence[Watched], state: Path, stop: Alarm) -> None:
     control = ControlServer(socket_path(state), partial(answer, loop))
     scheduler = _schedule(loop, watched)
     worker = threading.Thread(target=_work, args=[loop, stop], name="sync", daemon=True)
@@ -86,7 +87,7 @@ def _serve(loop: Loop, watched: Sequence[Watched], state: Path, stop: threading.
         log.info("stopped")
 
 
-def _work(loop: Loop, stop: threading.Event) -> None:
+def _work(loop: Loop, stop: Alarm) -> None:
     try:
         loop.work()
     finally:
@@ -137,7 +138,7 @@ def _greeting(watched: Sequence[Watched]) -> str:
     return f"watching {len(watched)} {'source' if len(watched) == 1 else 'sources'}: {names}"
 
 
-def _on_signals(stop: threading.Event) -> dict[int, Any]:
+def _on_signals(stop: Alarm) -> dict[int, Any]:
     def on_signal(number: int, frame: object) -> None:
         if stop.is_set():
             os._exit(0)  # asked twice: what is written down is consistent at any instant
@@ -175,7 +176,7 @@ def _schedule(loop: Loop, watched: Sequence[Watched]) -> BackgroundScheduler:
     return scheduler
 
 
-def _wait(stop: threading.Event, loop: Loop, worker: threading.Thread) -> None:
+def _wait(stop: Alarm, loop: Loop, worker: threading.Thread) -> None:
     interval = notify.watchdog_interval()
     while not stop.wait(interval):
         if worker.is_alive() and (loop.idle() or time.monotonic() - loop.beat < _SILENCE_SECONDS):

@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 from syncd.daemon import process
+from syncd.daemon.alarm import Alarm
 from syncd.daemon.control import Refused, ask, socket_path
 from syncd.daemon.desk import Watched
 from syncd.daemon.loop import Loop
@@ -129,7 +130,7 @@ def test_a_waiting_order_is_no_idle_loop(stage: Stage) -> None:
 def test_signs_of_life_are_given_only_while_there_is_life(
     stage: Stage, monkeypatch: pytest.MonkeyPatch, silent_for: float, pings: bool
 ) -> None:
-    stop = threading.Event()
+    stop = Alarm()
     given = []
     asked = iter(range(4))
 

@@ -103,14 +103,20 @@ def test_a_refusal_of_the_server_wins_over_a_fault_behind_it() -> None:
         assert raw.append(event).status_code == 409
 
 
-def test_a_body_shorter_or_longer_than_announced(raw: Raw) -> None:
+def test_a_body_longer_than_announced(raw: Raw) -> None:
     raw.stored()
     raw.double.fail("list", length=10)
+    # What follows the ten bytes may or may not be noticed before the connection is used again.
     with pytest.raises(json.JSONDecodeError):
         raw.page().json()
+
+
+def test_a_body_shorter_than_announced(raw: Raw) -> None:
+    raw.stored()
     raw.double.fail("list", length=100_000)
     with pytest.raises(httpx.RemoteProtocolError):
         raw.page()
+    assert raw.double.faults.pending() == []
     assert len(raw.listed()) == 2, "the connection that lied is not used again"
 
 

@@ -286,13 +286,6 @@ class Ledger:
             ((State.LOST, number, path) for path in paths),
         )
 
-    def forget_source(self, source: str) -> None:
-        """Drop everything about a source (inside a transaction); memory is not touched."""
-        number = self.number(source)
-        for table in ("rows", "doomed"):
-            self._db.execute(f"DELETE FROM {table} WHERE source = ?", (number,))
-        self._db.execute("UPDATE sources SET complete = 0 WHERE number = ?", (number,))
-
     # -- what is to be forgotten -------------------------------------------------------------
 
     def doom_ids(self, source: str, ids: Sequence[str]) -> None:

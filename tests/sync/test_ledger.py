@@ -485,17 +485,6 @@ def test_what_is_doomed_stays_until_it_is_struck_out(ledger: Ledger) -> None:
     assert ledger.doomed("other") == [Doomed(5, "3", None)]
 
 
-def test_forgetting_a_source_leaves_the_others(ledger: Ledger) -> None:
-    fill(ledger, "a")
-    with ledger.transaction():
-        ledger.write("other", [entry("a", "1")])
-        ledger.doom_ids("notes", ["x"])
-        ledger.forget_source("notes")
-    assert paths_of(ledger) == []
-    assert ledger.doomed("notes") == []
-    assert ledger.count("other") == (1, 1)
-
-
 def test_noting_what_is_known_writes_nothing(ledger: Ledger) -> None:
     ledger.note("notes", state="held", reason=None, pending=3)
     before = ledger._db.total_changes

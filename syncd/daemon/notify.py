@@ -8,7 +8,6 @@ from __future__ import annotations
 import logging
 import os
 import socket
-import time
 
 log = logging.getLogger("syncd")
 
@@ -16,12 +15,6 @@ log = logging.getLogger("syncd")
 def ready(status_line: str = "") -> None:
     """Start-up, or a reload, is finished."""
     _send("READY=1", *_status(status_line))
-
-
-def reloading() -> None:
-    """The configuration is being read anew; `ready` ends it."""
-    microseconds = time.clock_gettime_ns(time.CLOCK_MONOTONIC) // 1000
-    _send("RELOADING=1", f"MONOTONIC_USEC={microseconds}")
 
 
 def stopping() -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import socket
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -33,14 +32,6 @@ def test_each_message(systemd: socket.socket) -> None:
     assert systemd.recv(4096) == b"WATCHDOG=1"
     notify.stopping()
     assert systemd.recv(4096) == b"STOPPING=1"
-
-
-def test_a_reload_carries_the_monotonic_time(systemd: socket.socket) -> None:
-    before = time.monotonic_ns() // 1000
-    notify.reloading()
-    word, stamp = systemd.recv(4096).decode().split("\n")
-    assert word == "RELOADING=1"
-    assert before <= int(stamp.removeprefix("MONOTONIC_USEC=")) <= time.monotonic_ns() // 1000
 
 
 def test_a_status_line_cannot_carry_another_message(systemd: socket.socket) -> None:
